@@ -1,0 +1,1 @@
+#include "kerolox/base/file_system.h"

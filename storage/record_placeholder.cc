@@ -1,0 +1,1 @@
+#include "kerolox/storage/record.h"
