@@ -67,7 +67,7 @@ class File {
   virtual Result<FileStatus> status() = 0;
 
   // The first offset >= `offset` that may hold data, or nothing if only a hole (zeros) follows. A
-  // file system without SEEK_DATA answers `offset` itself.
+  // file system without SEEK_DATA answers `offset` itself while that lies in the file.
   virtual Result<std::optional<std::int64_t>> next_data(std::int64_t offset) = 0;
 
   // `offset` must be a multiple of the page size.
@@ -93,7 +93,8 @@ struct OpenOptions {
     kCreateNew,     // read and write; an existing one is an error (kIoError, EEXIST)
   };
   Mode mode = Mode::kReadOnly;
-  bool direct = false;  // O_DIRECT; kUnsupported where the file system has none
+  bool direct = false;  // O_DIRECT; kUnsupported where the file system has none (a file that the
+                        // mode creates may stay behind)
 };
 
 struct DirectoryEntry {
@@ -134,7 +135,8 @@ class FileSystem {
   virtual Result<SpaceStatus> space(const std::filesystem::path& path) = 0;
 
   // Names this run of the machine: memory that was only written, not synced, is gone once it
-  // changes.
+  // changes. Where the machine does not tell, every call answers another value, so that a
+  // comparison always says that it changed.
   virtual std::string boot_id() = 0;
 };
 
