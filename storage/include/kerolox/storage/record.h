@@ -34,6 +34,10 @@ std::uint32_t crc31(std::span<const std::byte> bytes);
 
 struct RecordLimits {
   std::int64_t body_bytes_max = kBodyBytesMaxDefault;
+
+  // Whether any topic may have up to kTopicBytesMax bytes, not only names that begin with "%RETRY%"
+  // or "%DLQ%". Java's bare store takes such names, its broker does not: leave it off for users.
+  bool allow_long_topics = false;
 };
 
 // Where a record goes; known only inside the append's critical section.
@@ -58,7 +62,7 @@ class RecordEncoder {
 
   std::int64_t record_bytes() const { return record_bytes_; }
   // Whether the record takes a place in its queue: prepared and rollback records do not.
-  bool takes_queue_offset() const;
+  bool takes_queue_offset() const { return takes_queue_offset_; }
   bool waits() const { return waits_; }  // false: its property WAIT is "false"
 
   // Patches the place in, computes the record's checksum, and returns the pieces that, one after
@@ -66,14 +70,19 @@ class RecordEncoder {
   std::array<std::span<const std::byte>, 3> finish(const RecordPlace& place);
 
  private:
+  Result<void> encode_tail(const Message& message, bool record_crc);
+  void encode_head(const Message& message, const Host& born_host, const Host& store_host);
+
   std::array<std::byte, 112> head_{};  // up to and including the body length; 88 to 112 bytes used
   std::size_t head_bytes_ = 0;
   std::span<const std::byte> body_;
-  std::vector<std::byte> tail_;  // topic and properties, with their lengths
+  std::vector<std::byte> tail_;  // topic and properties, with their lengths; longer than used
+  std::size_t tail_bytes_ = 0;
   std::int64_t record_bytes_ = 0;
   std::size_t store_timestamp_at_ = 0;
   bool record_crc_ = false;
   bool born_at_store_time_ = false;
+  bool takes_queue_offset_ = true;
   bool waits_ = true;
 };
 

@@ -1,1 +1,0 @@
-#include "kerolox/storage/record.h"
