@@ -3,6 +3,8 @@
 // disk: storage/FORMAT.md, section "Checkpoint".
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -49,30 +51,60 @@ struct Checkpoint {
   // A truncation to here was begun: whatever the log holds above must go.
   std::optional<PhysicalOffset> cut_to;
 
+  // How the next open learns that a Java broker wrote meanwhile: JavaFiles::checkpoint_hash() after
+  // our last save_checkpoint(), and the process id that our create_abort() wrote. 0: none. Java
+  // rewrites both whenever it runs; but process ids repeat (1 in every container), so an equal one
+  // proves nothing.
+  std::uint64_t java_checkpoint_hash = 0;
+  std::int64_t abort_pid = 0;
+
   std::vector<OwnRange> own_ranges;            // ascending, disjoint
   std::vector<DamagedRange> quarantine;        // ascending
   std::vector<NextQueueOffset> queue_offsets;  // what the records below `synced` leave
 };
 
+// Threads: one at a time.
 class CheckpointFiles {
  public:
   // `directory` is the store's `kerolox` folder; it must exist to save.
   CheckpointFiles(std::filesystem::path directory, FileSystem& file_system);
 
-  // The newer of the valid copies, or nothing if there is none (missing or damaged). Errors:
-  // kUnsupported for a newer format version; kPermission, kIoError.
+  // The newer of the valid copies, or nothing if there is none (missing or damaged). Changes
+  // nothing on disk. Errors: kUnsupported for a newer format version; kPermission, kIoError.
   Result<std::optional<Checkpoint>> load();
+
+  // Copies that the last load() found written but not valid. One is what a crash in save() leaves.
+  // But a copy that rots later looks the same, and then the bounds of the other (`written_limit`)
+  // may be too low: with a damaged copy, look further than they say.
+  int damaged_copies() const { return damaged_copies_; }
 
   // Overwrites the older copy and syncs it (and, the first time, its name). After a crash either
   // this checkpoint or the one before is loaded. load() must have been called before the first
-  // save().
+  // save(). Room for growth is written ahead, so that a full disk stops a save() only once the
+  // checkpoint is half as large again as one that fitted. Errors: kNoSpace, kPermission, kIoError:
+  // the copy before stays valid and save() may be called again; but once a sync has failed, every
+  // later call fails with its cause (P4).
   Result<void> save(const Checkpoint& checkpoint);
 
  private:
+  struct Copy {
+    std::filesystem::path path;
+    std::unique_ptr<File> file;  // kept open: the last checkpoint must not need a descriptor
+  };
+  Result<std::int64_t> open_copy(Copy& copy);
+  Result<void> write_copy(Copy& copy);
+  Result<void> sync_copy(Copy& copy);
+
   std::filesystem::path directory_;
   FileSystem& file_system_;
-  std::uint64_t sequence_ = 0;  // of the newest copy
-  int next_copy_ = 0;           // 0: -a, 1: -b
+  std::array<Copy, 2> copies_;
+  std::vector<std::byte> buffer_;  // the encoded checkpoint; capacity is kept
+  std::uint64_t sequence_ = 0;     // of the newest copy
+  std::size_t next_copy_ = 0;      // 0: -a, 1: -b
+  int damaged_copies_ = 0;
+  bool loaded_ = false;
+  bool names_synced_ = false;
+  std::optional<Error> sync_failure_;
 };
 
 }  // namespace kerolox::storage

@@ -26,12 +26,20 @@ class JavaFiles {
 
   // Nothing if the file is missing; missing fields of older versions read as 0.
   Result<std::optional<JavaCheckpoint>> load_checkpoint();
-  // Temporary file, sync, rename, directory sync; 4,096 bytes, as Java maps them.
+  // Temporary file (in the `kerolox` folder, which must exist), sync, rename, directory sync; 4,096
+  // bytes, as Java maps them.
   Result<void> save_checkpoint(const JavaCheckpoint& checkpoint);
+  // What the file holds now, to compare with Checkpoint::java_checkpoint_hash: never 0 if there is
+  // one, 0 if not.
+  Result<std::uint64_t> checkpoint_hash();
 
   Result<bool> abort_exists();
-  Result<void> create_abort();  // our process id in decimal; synced, name and all
-  Result<void> remove_abort();  // synced
+  // The process id in `abort`, to compare with Checkpoint::abort_pid: nothing if there is no such
+  // file, 0 if it holds anything else.
+  Result<std::optional<std::int64_t>> abort_pid();
+  // Our process id in decimal; synced, name and all. Returns it.
+  Result<std::int64_t> create_abort();
+  Result<void> remove_abort();  // synced; no error if there is none
 
  private:
   std::filesystem::path directory_;

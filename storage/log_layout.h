@@ -37,9 +37,10 @@ std::string log_file_name(PhysicalOffset base);
 Result<LogLayout> read_log_layout(const std::vector<std::filesystem::path>& directories,
                                   std::int64_t file_bytes, FileSystem& file_system);
 
-// kUnsupported, naming what it found, if the store in `directory` holds data that we would neither
-// read nor keep right: RocksDB or DLedger stores; with `for_writing` also BatchCQ, compaction,
-// consume queue ext, LMQ queues, and consume queues or an index (until we maintain them).
+// kUnsupported, naming what it found, if the store in `directory` keeps messages where we do not
+// look: DLedger. With `for_writing` also if it holds what Java derived from the log and we would
+// leave behind: RocksDB, BatchCQ, compaction, consume queue ext, LMQ queues, and (until we maintain
+// them) consume queues or an index. All of these have a whole log, which can be read.
 Result<void> check_supported(const std::filesystem::path& directory, bool for_writing,
                              FileSystem& file_system);
 

@@ -23,7 +23,8 @@ class StoreLock {
 
   // Whether another process (or another open in this one) holds it, without taking it.
   static Result<bool> held(const std::filesystem::path& directory, FileSystem& file_system);
-  // "pid 123 on HOST since 2026-01-01T00:00:00Z", or empty if there is no stamp.
+  // Who took it last, by the stamp, which stays when the lock is gone (and a Java broker leaves
+  // none): "pid 123 on HOST since 2026-01-01T00:00:00Z", or empty if there is no stamp.
   static std::string owner(const std::filesystem::path& directory, FileSystem& file_system);
 
  private:
