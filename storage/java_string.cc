@@ -17,7 +17,7 @@ std::uint32_t next_code_point(std::string_view& text) {
   const std::uint32_t lead = at(0);
   std::size_t length = 0;
   std::uint32_t code_point = 0;
-  // The second byte's range excludes overlong forms, surrogates and what is above U+10FFFF.
+  // The second byte's range excludes overlong forms and what is above U+10FFFF.
   std::uint32_t second_min = 0x80;
   std::uint32_t second_max = 0xBF;
   if (lead < 0x80) {
@@ -30,7 +30,6 @@ std::uint32_t next_code_point(std::string_view& text) {
     length = 3;
     code_point = lead & 0x0F;
     second_min = lead == 0xE0 ? 0xA0 : 0x80;
-    second_max = lead == 0xED ? 0x9F : 0xBF;
   } else if (lead >= 0xF0 && lead <= 0xF4) {
     length = 4;
     code_point = lead & 0x07;
@@ -50,7 +49,9 @@ std::uint32_t next_code_point(std::string_view& text) {
     ++taken;
   }
   text.remove_prefix(taken);
-  return taken == length ? code_point : kReplacement;
+  // Java replaces a surrogate as a whole.
+  const bool is_surrogate = code_point >= 0xD800 && code_point <= 0xDFFF;
+  return taken == length && !is_surrogate ? code_point : kReplacement;
 }
 
 }  // namespace

@@ -41,9 +41,9 @@ int crc_frame_distance(std::span<const std::byte> record) {
   std::uint64_t wanted = 0;
   std::memcpy(&name, at, sizeof name);
   std::memcpy(&wanted, format::kCrcName.data(), sizeof wanted);
-  const auto separators =
-      static_cast<std::uint32_t>((at[8] ^ std::byte{1}) << 8 | (at[19] ^ std::byte{2}));
-  return std::popcount(name ^ wanted) + std::popcount(separators);
+  const auto name_end = std::to_integer<unsigned>(at[8] ^ std::byte{1});
+  const auto value_end = std::to_integer<unsigned>(at[19] ^ std::byte{2});
+  return std::popcount(name ^ wanted) + std::popcount(name_end) + std::popcount(value_end);
 }
 
 bool crc_digits_match(std::span<const std::byte> record) {
