@@ -114,7 +114,7 @@ std::int64_t usual_length(const std::vector<FoundFile>& found) {
 }
 
 Error wrong_length(const FoundFile& file, std::int64_t expected) {
-  const bool shorter = file.bytes < expected;
+  const bool shorter = file.bytes == 0 || file.bytes < expected;
   return Error(ErrorCode::kCorruption, shorter ? "log file is truncated" : "log file is too long")
       .at(file.entry.path.string())
       .with_number("bytes", file.bytes)

@@ -1,70 +1,18 @@
 // The lock on byte 0: between opens of one process, and between processes, one of which locks as a
 // Java broker does.
-#include <fcntl.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <array>
 #include <cerrno>
-#include <csignal>
-#include <functional>
 
 #include "base/scratch_directory.h"
 #include "kerolox/base/file_system.h"
+#include "support/other_process.h"
 
 namespace kerolox {
 namespace {
 
-// fcntl's plain record lock, as FileChannel.tryLock(0, 1, false) takes it.
-bool take_java_lock(const std::filesystem::path& path) {
-  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  struct flock lock = {};
-  lock.l_type = F_WRLCK;
-  lock.l_whence = SEEK_SET;
-  lock.l_len = 1;
-  return ::fcntl(fd, F_SETLK, &lock) == 0;
-}
-
-// A process that calls `take`, tells whether it succeeded, and lives until it is killed.
-class OtherProcess {
- public:
-  explicit OtherProcess(const std::function<bool()>& take) {
-    std::array<int, 2> ends;
-    EXPECT_EQ(::pipe(ends.data()), 0);
-    pid_ = ::fork();
-    if (pid_ == 0) {
-      const char answer = take() ? 'y' : 'n';
-      if (::write(ends[1], &answer, 1) != 1) {
-        ::_exit(1);
-      }
-      for (;;) {
-        ::pause();
-      }
-    }
-    ::close(ends[1]);
-    char answer = '?';
-    EXPECT_EQ(::read(ends[0], &answer, 1), 1);
-    ::close(ends[0]);
-    taken_ = answer == 'y';
-  }
-  OtherProcess(const OtherProcess&) = delete;
-  OtherProcess& operator=(const OtherProcess&) = delete;
-  ~OtherProcess() { kill(); }
-
-  bool taken() const { return taken_; }
-  void kill() {
-    if (pid_ > 0) {
-      EXPECT_EQ(::kill(pid_, SIGKILL), 0);
-      EXPECT_EQ(::waitpid(pid_, nullptr, 0), pid_);
-      pid_ = 0;
-    }
-  }
-
- private:
-  pid_t pid_ = 0;
-  bool taken_ = false;
-};
+using test::OtherProcess;
+using test::take_java_lock;
 
 class PosixLockTest : public ::testing::Test {
  protected:
