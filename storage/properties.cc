@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 #include "storage/property_text.h"
 
@@ -143,7 +144,8 @@ std::vector<Property> in_java_map_order(std::span<const Property> properties) {
   }
   // A bucket lists its entries in the order of insertion, and doubling the table keeps it.
   const std::size_t mask = java_table_size(hashes) - 1;
-  std::ranges::stable_sort(order, {}, [&](std::size_t index) { return hashes[index] & mask; });
+  std::ranges::sort(order, {},
+                    [&](std::size_t index) { return std::pair(hashes[index] & mask, index); });
 
   std::vector<Property> ordered;
   ordered.reserve(order.size());

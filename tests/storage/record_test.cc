@@ -59,7 +59,7 @@ TEST(RecordTopicTest, OrdinaryTopicsHave127BytesAtMost) {
 
 TEST(RecordTopicTest, RetryAndDeadLetterTopicsHave255BytesAtMostAndUseVersion2Above127) {
   for (const std::string prefix : {"%RETRY%", "%DLQ%"}) {
-    for (const auto& [bytes, version] : {std::pair{127, 1}, {128, 2}, {255, 2}}) {
+    for (const auto& [bytes, version] : {std::pair<std::size_t, int>{127, 1}, {128, 2}, {255, 2}}) {
       Message message = paid();
       const std::string topic = prefix + std::string(bytes - prefix.size(), 'g');
       message.topic = topic;

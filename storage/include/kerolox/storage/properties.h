@@ -27,7 +27,9 @@ std::optional<std::string_view> find_property(std::string_view text, std::string
 Result<std::string> encode_properties(std::span<const Property> properties);
 
 // `properties` in the order in which Java's HashMap, filled in the given order, lists them: the
-// order in which RocketMQ's clients and store write them.
+// order in which RocketMQ's clients and store write them. Not followed where Java turns a bucket of
+// more than eight names into a tree, which takes a table of 64 buckets or more and as many
+// collisions.
 std::vector<Property> in_java_map_order(std::span<const Property> properties);
 
 // String.hashCode() of the UTF-16 form of `utf8`; invalid UTF-8 counts as U+FFFD.
