@@ -130,7 +130,7 @@ Result<std::int64_t> JavaFiles::create_abort() {
 }
 
 Result<void> JavaFiles::remove_abort() {
-  const auto removed = file_system_.remove(directory_ / "abort");
+  auto removed = file_system_.remove(directory_ / "abort");
   if (!removed && removed.error().code() != ErrorCode::kNotFound) {
     return removed;
   }

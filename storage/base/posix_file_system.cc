@@ -41,6 +41,7 @@ bool names_directory(DIR* parent, const dirent& entry) {
     return entry.d_type == DT_DIR;
   }
   struct stat status;
+  // NOLINTNEXTLINE(clang-analyzer-unix.StdCLibraryFunctions): an open DIR has a descriptor
   return ::fstatat(::dirfd(parent), entry.d_name, &status, 0) == 0 && S_ISDIR(status.st_mode);
 }
 
@@ -84,7 +85,7 @@ class PosixFileSystem final : public FileSystem {
   }
 
   Result<void> create_directories(const std::filesystem::path& directory) override {
-    const Result<void> made = make_directory(directory);
+    Result<void> made = make_directory(directory);
     const std::filesystem::path parent = directory.parent_path();
     if (made || made.error().os_error() != ENOENT || parent.empty()) {
       return made;

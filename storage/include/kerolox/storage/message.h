@@ -70,7 +70,7 @@ struct Property {
   std::string_view value;  // not empty, without 0x02
 };
 
-inline constexpr std::int64_t kBodyBytesMaxDefault = 4 * 1024 * 1024;
+inline constexpr std::int64_t kBodyBytesMaxDefault = std::int64_t{4} << 20;
 inline constexpr std::size_t kTopicBytesMaxV1 = 127;  // one signed length byte
 inline constexpr std::size_t kTopicBytesMax = 255;    // only names that begin with "%RETRY%" or
                                                       // "%DLQ%" may be longer than kTopicBytesMaxV1

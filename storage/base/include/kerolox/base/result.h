@@ -17,12 +17,10 @@ class [[nodiscard]] Result {
   using value_type = T;
 
   // Implicit on purpose: `return value;` and `return Error(...);` both read well.
-  Result(T value)
-      : state_(std::in_place_index<0>, std::move(value)) {
-  }  // NOLINT(google-explicit-constructor): see above
-  Result(Error error)
-      : state_(std::in_place_index<1>, std::move(error)) {
-  }  // NOLINT(google-explicit-constructor): see above
+  // NOLINTBEGIN(google-explicit-constructor): see above
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
+  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
+  // NOLINTEND(google-explicit-constructor)
 
   bool has_value() const { return state_.index() == 0; }
   explicit operator bool() const { return has_value(); }
@@ -56,9 +54,8 @@ class [[nodiscard]] Result<void> {
   using value_type = void;
 
   Result() = default;
-  Result(Error error)
-      : error_(std::move(error)) {
-  }  // NOLINT(google-explicit-constructor): `return Error(...);` reads well
+  // NOLINTNEXTLINE(google-explicit-constructor): `return Error(...);` reads well
+  Result(Error error) : error_(std::move(error)) {}
 
   bool has_value() const { return !error_.has_value(); }
   explicit operator bool() const { return has_value(); }
@@ -87,9 +84,11 @@ class [[nodiscard]] Result<void> {
 // KEROLOX_ASSIGN_OR_RETURN(const Record record, log.read(offset));
 #define KEROLOX_ASSIGN_OR_RETURN(target, expression) \
   KEROLOX_ASSIGN_OR_RETURN_INNER(KEROLOX_CONCATENATE(kerolox_result_, __LINE__), target, expression)
+// NOLINTBEGIN(bugprone-macro-parentheses): `target` is a declaration, `result` a name
 #define KEROLOX_ASSIGN_OR_RETURN_INNER(result, target, expression) \
   auto result = (expression);                                      \
   if (!result) {                                                   \
     return result.error();                                         \
   }                                                                \
   target = std::move(result).value()
+// NOLINTEND(bugprone-macro-parentheses)
