@@ -4,18 +4,13 @@
 #include <unistd.h>
 
 #include "storage/store_fixture.h"
+#include "support/manual_clock.h"
 #include "support/other_process.h"
 
 namespace kerolox::storage {
 namespace {
 
 using test::OtherProcess;
-
-class FixedClock final : public Clock {
- public:
-  std::int64_t wall_ms() const override { return 1767225600000; }
-  MonotonicTime monotonic() const override { return {}; }
-};
 
 class StoreLockTest : public StoreFixture {
  protected:
@@ -52,7 +47,7 @@ class StoreLockTest : public StoreFixture {
     return taken.error().message();
   }
 
-  FixedClock clock_;
+  ManualClock clock_{1767225600000};
 };
 
 TEST_F(StoreLockTest, TakingItMakesTheStoreAndStampsIt) {
