@@ -2,8 +2,8 @@
 # nothing but bash, apt and what Debian's base system has. Whatever goes wrong ends in one line.
 
 # What the build itself needs.
-readonly BUILD_PACKAGES=(cmake g++ libdeflate-dev libgflags-dev libspdlog-dev libxxhash-dev
-  ninja-build pkg-config rapidjson-dev)
+readonly BUILD_PACKAGES=(cmake g++ libdeflate-dev libgflags-dev libssl-dev libxxhash-dev ninja-build
+  pkg-config rapidjson-dev)
 
 say() {
   printf '== %s\n' "$*"
