@@ -43,14 +43,15 @@ int crc_frame_distance(std::span<const std::byte> record) {
   std::memcpy(&wanted, format::kCrcName.data(), sizeof wanted);
   const auto name_end = std::to_integer<unsigned>(at[8] ^ std::byte{1});
   const auto value_end = std::to_integer<unsigned>(at[19] ^ std::byte{2});
+  if (((name ^ wanted) | name_end | value_end) == 0) [[likely]] {
+    return 0;  // without a processor's popcount, counting is slow
+  }
   return std::popcount(name ^ wanted) + std::popcount(name_end) + std::popcount(value_end);
 }
 
 bool crc_digits_match(std::span<const std::byte> record) {
-  std::array<std::byte, format::kCrcDigits> digits;
-  format::write_crc_digits(crc31(record.first(record.size() - kRecordCrcBytes)), digits);
-  return std::memcmp(digits.data(), record.data() + record.size() - format::kCrcDigits - 1,
-                     digits.size()) == 0;
+  const auto digits = record.last<format::kCrcDigits + 1>().first<format::kCrcDigits>();
+  return format::crc_digits_are(crc31(record.first(record.size() - kRecordCrcBytes)), digits);
 }
 
 bool may_hold_record_crc(std::span<const std::byte> record) {

@@ -84,8 +84,10 @@ struct Message {
   std::span<const std::byte> body;  // as to be stored; compress it before, and say so in sys_flag
   std::span<const Property> properties;  // further ones, in the order to be stored
 
-  // Already encoded properties (name 0x01 value 0x02 ...), stored verbatim but for a missing final
-  // 0x02 and a `__CRC32#` in it; `tags`, `keys` and `properties` must be empty then.
+  // Already encoded properties (name 0x01 value 0x02 ...), stored verbatim, malformed items
+  // included, except that a `__CRC32#` in it is dropped and that a missing final 0x02 is added
+  // before our own
+  // `__CRC32#`. `tags`, `keys` and `properties` must be empty then.
   std::string_view encoded_properties;
 
   std::int32_t flag = 0;               // the application's own
