@@ -20,9 +20,9 @@ class LogBytes {
  public:
   virtual ~LogBytes() = default;
 
-  // Up to `bytes_wanted` bytes from `offset`: fewer at the end of a file, none if there is no such
-  // file. Either read into `buffer` (grown as needed) or lent, with what keeps them alive in `pin`.
-  // Errors: kIoError, kPermission.
+  // `bytes_wanted` bytes from `offset`: fewer at the end of a file, none if there is no such file;
+  // more if it has them at hand anyway. Either read into `buffer` (grown as needed) or lent, with
+  // what keeps them alive in `pin`. Errors: kIoError, kPermission.
   virtual Result<std::span<const std::byte>> bytes_at(PhysicalOffset offset,
                                                       std::int64_t bytes_wanted,
                                                       std::vector<std::byte>& buffer,
@@ -42,10 +42,14 @@ class LogReader {
  public:
   // Fills `batch` from `offset`. Skips blanks. Where a record is damaged it goes on at the next
   // valid record (by the chain of sizes if that is whole, else by search for one that fits its
-  // place) and lists the damage in the batch. If the very first record is damaged, the batch lists
-  // it and goes on, too. Errors: kOutOfRange (min and end in it), kIoError.
+  // place) and lists the damage in the batch. A batch ends before damage; the next one begins with
+  // it. A batch is empty only at `end`, behind damage that reaches to it, or with a count of 0.
+  // Errors: kOutOfRange (min and end in it), kIoError.
   static Result<void> read(LogBytes& bytes, PhysicalOffset offset, const LogReadLimits& limits,
                            ReadBatch& batch);
+
+ private:
+  class Filling;
 };
 
 // Whether all of [offset, offset + bytes) lies in one of the ranges.
