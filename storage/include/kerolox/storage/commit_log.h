@@ -1,8 +1,11 @@
 // The commit log: every message of every topic, in the order in which the store accepted them.
 // Bytes on disk: storage/FORMAT.md, section "Commit log".
 //
-// Threads:  every member may be called from any thread. With `threads` the log runs two of its own,
-//           "kerolox-flush" and "kerolox-prepare"; without, somebody calls run_once().
+// Threads:  every member may be called from any thread. With `threads` the log runs three of its
+// own:
+//           "kerolox-flush" syncs and runs completions, "kerolox-keep" prepares blocks, writes
+//           checkpoints and serves reads by callback, "kerolox-timer" ends overdue waits. Without,
+//           somebody calls run_once().
 // Blocking: append() never waits for the disk, except that it gives the log its next blocks or file
 //           itself where the preparing thread has fallen behind. What waits says so in its name.
 // Memory:   fixed by `tickets_max` and the mappings of the newest two files.
@@ -66,6 +69,7 @@ struct CommitLogOptions {
   std::chrono::milliseconds replica_timeout{3000};
 
   std::int64_t body_bytes_max = kBodyBytesMaxDefault;
+  bool allow_long_topics = false;    // see RecordLimits
   bool record_crc = true;            // `__CRC32#` in every record
   std::int32_t tickets_max = 65536;  // appends that may wait for their level at once; more is kBusy
   Host store_host = loopback_host();
@@ -151,7 +155,8 @@ class CommitLog {
   // The way of a slave: bytes of another log, at their own offset, which must be filled_offset()
   // (or, in an empty log, the begin of any file). May end inside a record. In memory when it
   // returns. Errors: kOutOfRange with the offset expected; kCorruption if a completed record is
-  // invalid (nothing of the call is kept); kNoSpace; kStoreFailed; kShutdown.
+  // invalid; kNoSpace; kStoreFailed; kShutdown. After an error nothing is kept of the file in which
+  // it arose: where the bytes span several, filled_offset() tells.
   virtual Result<void> append_raw(PhysicalOffset at, std::span<const std::byte> bytes) = 0;
 
   // Cuts the log back to `end`, a record's begin in [min_offset(), filled_offset()], crash-safely:
@@ -184,7 +189,7 @@ class CommitLog {
   // The same from memory alone: false means that it would have to wait, and `batch` is empty.
   virtual Result<bool> try_read(PhysicalOffset offset, const ReadOptions& options,
                                 ReadBatch& batch) = 0;
-  // The same, by callback: at once if memory has it, else on the prepare thread or in run_once().
+  // The same, by callback: at once if memory has it, else on the keep thread or in run_once().
   virtual void read(PhysicalOffset offset, const ReadOptions& options, ReadCompletion done) = 0;
   // Log bytes as they are, for replication: up to `bytes` from `offset`, never past filled_offset()
   // or the end of a file.
