@@ -332,5 +332,23 @@ TEST_F(CrashFileSystemTest, ThreadsMayUseItAtOnce) {
   EXPECT_EQ(content("c"), std::string(200, 'x'));
 }
 
+TEST_F(CrashFileSystemTest, ASyncMayRunBesideStoresThroughAMapping) {
+  const auto file = durable_file("log", std::string(4096, '.'));
+  const auto region = file->map(0, 4096, true).value();
+  std::jthread storing([&] {
+    for (std::byte& byte : region->bytes()) {
+      byte = std::byte{'x'};
+    }
+  });
+  for (int i = 0; i < 50; ++i) {
+    ASSERT_TRUE(file->sync());
+    static_cast<void>(read(*file, 0, 4096));
+  }
+  storing.join();
+  ASSERT_TRUE(file->sync());
+  disk_.crash(CrashKind::kPowerCut);
+  EXPECT_EQ(content("log"), std::string(4096, 'x'));
+}
+
 }  // namespace
 }  // namespace kerolox
