@@ -84,6 +84,24 @@ Result<std::optional<PhysicalOffset>> find_record(LogBytes& bytes, PhysicalOffse
   return std::optional<PhysicalOffset>();
 }
 
+Result<bool> record_begins_at(LogBytes& bytes, PhysicalOffset offset, const LogReadLimits& limits) {
+  RecordCursor cursor(bytes, limits.file_bytes, limits.end, limits.own_ranges);
+  PhysicalOffset place =
+      std::max(limits.min, file_end_of(offset, limits.file_bytes) - limits.file_bytes);
+  while (place < offset) {
+    KEROLOX_ASSIGN_OR_RETURN(const DecodedRecord decoded, cursor.at(place));
+    if (decoded.kind == RecordKind::kBlank) {
+      return false;  // what it leaves unused is no record
+    }
+    if (decoded.kind == RecordKind::kRecord) {
+      place = place + decoded.bytes;
+    } else {
+      KEROLOX_ASSIGN_OR_RETURN(place, skip_damage(bytes, place, limits.end, limits.file_bytes));
+    }
+  }
+  return place == offset;
+}
+
 void ReadBatch::clear() {
   views_.clear();
   damaged_.clear();

@@ -55,6 +55,11 @@ class LogReader {
 // Whether all of [offset, offset + bytes) lies in one of the ranges.
 bool within(std::span<const OwnRange> ranges, PhysicalOffset offset, std::int64_t bytes);
 
+// Whether a record, whole or damaged, begins at `offset`: as far as the records in front of it in
+// its file tell. How damage is told from a wrong question where a read meets it first thing.
+// Reads the file up to `offset`.
+Result<bool> record_begins_at(LogBytes& bytes, PhysicalOffset offset, const LogReadLimits& limits);
+
 // The first offset in [from, end) where a record begins that is valid at its place, within one
 // file; nothing if there is none. How reading goes on behind a destroyed header.
 Result<std::optional<PhysicalOffset>> find_record(LogBytes& bytes, PhysicalOffset from,

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "storage/cut_file.h"
+#include "storage/damaged_ranges.h"
 #include "storage/data_windows.h"
 #include "storage/disk_truth.h"
 #include "storage/file_bytes.h"
@@ -201,25 +202,6 @@ Result<void> Recovery::remove_files_behind() {
   return {};
 }
 
-// What `ranges` and `more` cover, ascending; of two that begin at the same place the longer.
-std::vector<DamagedRange> merge(std::vector<DamagedRange> ranges, std::vector<DamagedRange> more,
-                                PhysicalOffset begin, PhysicalOffset end) {
-  std::move(more.begin(), more.end(), std::back_inserter(ranges));
-  std::erase_if(ranges, [begin, end](const DamagedRange& range) {
-    return range.bytes <= 0 || range.offset < begin || range.offset >= end;
-  });
-  std::stable_sort(ranges.begin(), ranges.end(), [](const DamagedRange& a, const DamagedRange& b) {
-    return a.offset != b.offset ? a.offset < b.offset : a.bytes > b.bytes;
-  });
-  std::vector<DamagedRange> merged;
-  for (DamagedRange& range : ranges) {
-    if (merged.empty() || range.offset >= merged.back().offset + merged.back().bytes) {
-      merged.push_back(std::move(range));
-    }
-  }
-  return merged;
-}
-
 Result<void> Recovery::save_checkpoint() {
   Checkpoint& checkpoint = done_.checkpoint;
   if (found_.checkpoint) {
@@ -242,8 +224,8 @@ Result<void> Recovery::save_checkpoint() {
   }
   std::erase_if(checkpoint.own_ranges,
                 [](const OwnRange& range) { return range.begin >= range.end; });
-  checkpoint.quarantine =
-      merge(std::move(checkpoint.quarantine), found_.damaged, found_.min_offset, found_.end);
+  checkpoint.quarantine = merge_damaged(std::move(checkpoint.quarantine), found_.damaged,
+                                        found_.min_offset, found_.end);
   checkpoint.queue_offsets = std::move(found_.queue_offsets);
   return checkpoints_.save(checkpoint);
 }
