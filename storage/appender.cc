@@ -229,6 +229,7 @@ void Appender::wait_until_idle() {
 
 LogSnapshot Appender::snapshot_locked() {
   LogSnapshot snapshot{.end = records_end_,
+                       .written_end = reserved_,
                        .last_record = last_record_,
                        .last_record_bytes = last_record_bytes_,
                        .last_store_timestamp_ms = last_store_timestamp_ms_,

@@ -44,9 +44,9 @@ Result<void> CheckpointKeeper::save(const LogSnapshot& snapshot, std::uint64_t l
   apply(snapshot, last_record_hash);
   checkpoint_.clean = clean;
   if (clean) {
-    checkpoint_.written_limit = snapshot.end;
+    checkpoint_.written_limit = std::max(snapshot.end, snapshot.written_end);
   }
-  close_ranges_at(checkpoint_.written_limit);
+  close_ranges_at(clean ? snapshot.end : checkpoint_.written_limit);
   return write();
 }
 

@@ -109,7 +109,14 @@ Result<Ticket> LiveCommitLog::append_items(std::span<Appender::Item> items,
                                            const Caller& caller) {
   KEROLOX_ASSIGN_OR_RETURN(Appender::Demand demand, demand_of(options, waits));
   demand.done = caller.done;
-  KEROLOX_ASSIGN_OR_RETURN(Ticket ticket, appender_.append(items, demand, caller.positions));
+  Result<Ticket> appended = appender_.append(items, demand, caller.positions);
+  if (!appended) {
+    if (state_.failed()) {
+      end_waits();
+    }
+    return appended;
+  }
+  Ticket ticket = *appended;
   if (demand.level == Level{}) {
     complete_from_memory(ticket, caller.done);
   }

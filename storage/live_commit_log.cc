@@ -259,6 +259,10 @@ void LiveCommitLog::log(Severity severity, const std::string& text) const {
 void LiveCommitLog::note_failure(const Error& error, const char* what) {
   state_.fail(error);
   log(Severity::kError, std::string("appends end here, ") + what + " failed: " + error.text());
+  end_waits();
+}
+
+void LiveCommitLog::end_waits() {
   tickets_.fail_above(state_.flushed(), state_.refusal());
   flush_->wake_waiters();
 }

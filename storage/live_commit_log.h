@@ -122,6 +122,7 @@ class LiveCommitLog final : public CommitLog {
   void maintain_loop();
   void timer_loop();
   void note_failure(const Error& error, const char* what);
+  void end_waits();  // after a failure: for what will never reach its level
   void log(Severity severity, const std::string& text) const;
 
   const CommitLogOptions options_;

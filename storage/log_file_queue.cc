@@ -79,14 +79,15 @@ LogLayout LogFileQueue::layout() const {
 }
 
 Result<void> LogFileQueue::make_spare() {
+  // One that an earlier attempt left unfinished holds nothing.
+  const Result<void> removed = file_system_.remove(spare_path());
+  if (!removed && removed.error().code() != ErrorCode::kNotFound) {
+    return removed;
+  }
   KEROLOX_ASSIGN_OR_RETURN(
       std::unique_ptr<File> file,
       file_system_.open(spare_path(), {.mode = OpenOptions::Mode::kCreateNew}));
-  const Result<void> resized = file->resize(options_.file_bytes);
-  if (!resized) {
-    KEROLOX_RETURN_IF_ERROR(file_system_.remove(spare_path()));
-    return resized.error();
-  }
+  KEROLOX_RETURN_IF_ERROR(file->resize(options_.file_bytes));
   KEROLOX_ASSIGN_OR_RETURN(spare_, MappedLogFile::open({.path = spare_path(),
                                                         .base = PhysicalOffset{0},
                                                         .bytes = options_.file_bytes,
@@ -99,6 +100,9 @@ Result<void> LogFileQueue::make_spare() {
 
 Result<LogFile*> LogFileQueue::roll(PhysicalOffset base) {
   MutexLock preparing(prepare_mutex_);
+  if (MappedLogFile* const full = active_.load(); full != nullptr) {
+    KEROLOX_RETURN_IF_ERROR(full->check_name());
+  }
   if (spare_ == nullptr) {
     KEROLOX_RETURN_IF_ERROR(make_spare());
   }

@@ -65,7 +65,12 @@ Result<void> MappedLogFile::prepare(std::int64_t end) {
   }
   if (options_.prepare_mode == PrepareMode::kWriteZeros) {
     // So that the next group commit does not find these pages dirty and wait for them.
-    KEROLOX_RETURN_IF_ERROR(file_->sync());
+    const Result<void> synced = file_->sync();
+    if (!synced) {
+      // Whatever it says, even kNoSpace: it may have lost log data of this file, and that is final.
+      const Error& cause = synced.error();
+      return Error(ErrorCode::kIoError, cause.message()).at(cause.place());
+    }
   }
   prepared_bytes_.store(end, std::memory_order_release);  // pairs with prepared_bytes()
   return {};

@@ -63,8 +63,11 @@ struct CommitLogOptions {
   ReplicaLevel replica_level = ReplicaLevel::kNone;
   std::int32_t replica_count = 0;  // how many of them; at least 1 unless kNone
 
-  std::chrono::milliseconds flush_interval{500};  // kAsync: the longest an append stays unsynced
-  std::int64_t flush_bytes = std::int64_t{16} << 20;  // kAsync: and the most bytes that do
+  // Where nobody waits for the disk: a sync begins once the oldest unsynced byte is that old, or
+  // there are that many. What a power cut may take is this much, and what comes in while the sync
+  // runs.
+  std::chrono::milliseconds flush_interval{500};
+  std::int64_t flush_bytes = std::int64_t{16} << 20;
   std::chrono::milliseconds sync_timeout{5000};
   std::chrono::milliseconds replica_timeout{3000};
 
