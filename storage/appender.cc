@@ -64,7 +64,7 @@ Result<void> Appender::make_writable(LogFile* file, PhysicalOffset end) {
 
 Result<void> Appender::roll(LogFile* full) {
   if (full == nullptr) {
-    KEROLOX_ASSIGN_OR_RETURN(LogFile * first, files_.roll(reserved_));
+    KEROLOX_ASSIGN_OR_RETURN(LogFile * first, files_.roll(reserved_, state_.filled.value()));
     static_cast<void>(first);
     return {};
   }
@@ -74,7 +74,7 @@ Result<void> Appender::roll(LogFile* full) {
   if (remaining > 0) {
     KEROLOX_RETURN_IF_ERROR(make_writable(full, reserved_ + kBlankBytesMin));
   }
-  KEROLOX_ASSIGN_OR_RETURN(LogFile * next, files_.roll(next_base));
+  KEROLOX_ASSIGN_OR_RETURN(LogFile * next, files_.roll(next_base, state_.filled.value()));
   static_cast<void>(next);
   if (remaining > 0) {
     // From here on nothing can fail: the blank and the new file belong together.

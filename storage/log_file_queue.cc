@@ -98,7 +98,20 @@ Result<void> LogFileQueue::make_spare() {
   return {};
 }
 
-Result<LogFile*> LogFileQueue::roll(PhysicalOffset base) {
+// The newest keeps its memory whatever is filled: readers that follow the tail do not fall off it
+// at a roll. Memory goes in the order of the files, so the first without any ends the walk.
+void LogFileQueue::release_memory_below(PhysicalOffset filled) {
+  if (files_.empty()) {
+    return;
+  }
+  for (std::size_t index = files_.size() - 1; index-- > 0 && files_[index].file->in_memory();) {
+    if (files_[index].file->base() + options_.file_bytes <= filled) {
+      files_[index].file->release_memory();
+    }
+  }
+}
+
+Result<LogFile*> LogFileQueue::roll(PhysicalOffset base, PhysicalOffset filled) {
   MutexLock preparing(prepare_mutex_);
   if (MappedLogFile* const full = active_.load(); full != nullptr) {
     KEROLOX_RETURN_IF_ERROR(full->check_name());
@@ -121,10 +134,7 @@ Result<LogFile*> LogFileQueue::roll(PhysicalOffset base) {
   file->take_name(path, base);
   LogFile* const active = file.get();
   MutexLock lock(files_mutex_);
-  // The newest two stay in memory: readers that follow the tail do not fall off it at a roll.
-  if (files_.size() >= 2) {
-    files_[files_.size() - 2].file->release_memory();
-  }
+  release_memory_below(filled);
   rolls_.fetch_add(files_.empty() ? 0 : 1);
   active_.store(file.get());
   files_.push_back({.file = std::move(file), .name_durable = false});

@@ -45,8 +45,9 @@ class LogFileQueue {
 
   // The file to fill, or nullptr in an empty log. Stays valid until truncate().
   LogFile* active() const { return active_.load(std::memory_order_acquire); }
-  // Starts the file with that base behind the active one (or, in an empty log, the first).
-  Result<LogFile*> roll(PhysicalOffset base);
+  // Starts the file with that base behind the active one (or, in an empty log, the first). Files
+  // that `filled` has not passed keep their memory: a copy into them may be under way.
+  Result<LogFile*> roll(PhysicalOffset base, PhysicalOffset filled);
   // Makes [.., end) of the active file safe to fill.
   Result<void> prepare_active(PhysicalOffset end);
 
@@ -83,6 +84,7 @@ class LogFileQueue {
                                                    PhysicalOffset base, std::int64_t used_bytes,
                                                    bool mapped);
   Result<void> make_spare() KEROLOX_REQUIRES(prepare_mutex_);
+  void release_memory_below(PhysicalOffset filled) KEROLOX_REQUIRES(files_mutex_);
   std::vector<std::shared_ptr<MappedLogFile>> files_between(PhysicalOffset from, PhysicalOffset to);
   Result<void> make_names_durable(PhysicalOffset from, PhysicalOffset to);
   std::filesystem::path spare_path() const { return options_.spare_directory / "next"; }

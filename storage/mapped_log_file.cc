@@ -123,6 +123,11 @@ void MappedLogFile::release_memory() {
   region_.reset();
 }
 
+bool MappedLogFile::in_memory() const {
+  MutexLock lock(region_mutex_);
+  return region_ != nullptr;
+}
+
 Result<void> MappedLogFile::clear(std::int64_t begin, std::int64_t end) {
   std::int64_t at = begin;
   while (at < end) {

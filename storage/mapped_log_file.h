@@ -49,6 +49,7 @@ class MappedLogFile final : public LogFile {
   PinnedBytes pin(std::int64_t position, std::int64_t bytes_wanted) override;
   Result<std::size_t> read(std::int64_t position, std::span<std::byte> into) override;
   void release_memory() override;
+  bool in_memory() const;
   Result<void> clear(std::int64_t begin, std::int64_t end) override;
   Result<void> check_name() override;
 
@@ -65,7 +66,7 @@ class MappedLogFile final : public LogFile {
   std::unique_ptr<File> file_;
   FileSystem& file_system_;
   std::byte* memory_;  // of region_; only fill() uses it, which never runs on a released file
-  Mutex region_mutex_;
+  mutable Mutex region_mutex_;
   std::shared_ptr<MappedRegion> region_ KEROLOX_GUARDED_BY(region_mutex_);
   FileStatus identity_;
   bool reserve_supported_ = true;  // used by prepare() alone

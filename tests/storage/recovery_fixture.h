@@ -3,9 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,12 +23,12 @@
 
 namespace kerolox::storage {
 
-class RecoveryStore {
- public:
+class RecoveryFixture : public ::testing::Test {
+ protected:
   static constexpr const char* kStore = "/store";
   static std::filesystem::path log_directory() { return "/store/commitlog"; }
 
-  RecoveryStore() {
+  RecoveryFixture() {
     EXPECT_TRUE(disk_.create_directories("/store/kerolox"));
     EXPECT_TRUE(disk_.sync_directory("/"));
     EXPECT_TRUE(disk_.sync_directory("/store"));
@@ -150,7 +148,5 @@ class RecoveryStore {
   LogBuilder log_{16384};
   RecoveryInput input_{.directory = kStore};
 };
-
-class RecoveryFixture : public ::testing::Test, protected RecoveryStore {};
 
 }  // namespace kerolox::storage
