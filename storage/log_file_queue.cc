@@ -21,6 +21,8 @@ Result<std::unique_ptr<LogFileQueue>> LogFileQueue::open(Options options, const 
   std::unique_ptr<LogFileQueue> queue(new LogFileQueue(std::move(options), file_system));
   KEROLOX_RETURN_IF_ERROR(file_system.create_directories(queue->options_.log_directory));
   KEROLOX_RETURN_IF_ERROR(file_system.sync_directory(queue->options_.log_directory.parent_path()));
+  // A file that was named just before its process died has a name that no sync covers yet.
+  KEROLOX_RETURN_IF_ERROR(file_system.sync_directory(queue->options_.log_directory));
   KEROLOX_RETURN_IF_ERROR(file_system.create_directories(queue->options_.spare_directory));
   KEROLOX_RETURN_IF_ERROR(queue->remove_spare());
   KEROLOX_RETURN_IF_ERROR(queue->open_files(layout, end));
