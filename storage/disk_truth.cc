@@ -160,6 +160,8 @@ Result<void> zero_tail(const LogLayout& layout, PhysicalOffset from, PhysicalOff
   if (!direct) {
     return {};
   }
+  // Zeros may be in memory alone: a recovery wrote them and died before its sync.
+  KEROLOX_RETURN_IF_ERROR(sync_files(layout, from, to, file_system));
   // Zeros that a failed sync kept from the disk would be old records again after a power cut.
   constexpr int kLooks = 3;
   for (int look = 0; look < kLooks; ++look) {

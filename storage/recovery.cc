@@ -31,6 +31,7 @@ class Recovery {
   Result<bool> disk_agrees();
   Result<void> clear_tail();
   Result<void> remove_files_behind();
+  Result<void> sync_names();
   Result<void> save_checkpoint();
   void report();
   void say(Severity severity, const std::string& text) const {
@@ -68,6 +69,7 @@ Result<RecoveredLog> Recovery::run() {
   }
   KEROLOX_RETURN_IF_ERROR(clear_tail());
   KEROLOX_RETURN_IF_ERROR(remove_files_behind());
+  KEROLOX_RETURN_IF_ERROR(sync_names());
   KEROLOX_RETURN_IF_ERROR(save_checkpoint());
   report();
   done_.report.elapsed =
@@ -181,10 +183,8 @@ Result<void> Recovery::clear_tail() {
 
 Result<void> Recovery::remove_files_behind() {
   LogLayout& layout = found_.layout;
-  std::set<std::filesystem::path> directories;
   const auto remove = [&](const std::filesystem::path& path) -> Result<void> {
     KEROLOX_RETURN_IF_ERROR(file_system_.remove(path));
-    directories.insert(path.parent_path());
     ++done_.report.removed_files;
     return {};
   };
@@ -196,10 +196,24 @@ Result<void> Recovery::remove_files_behind() {
     KEROLOX_RETURN_IF_ERROR(remove(layout.files.back().path));
     layout.files.pop_back();
   }
-  for (const std::filesystem::path& directory : directories) {
-    KEROLOX_RETURN_IF_ERROR(file_system_.sync_directory(directory));
-  }
   return {};
+}
+
+// Also where nothing was removed now: a recovery that died before it came to here may have removed
+// files, and the run before may have made some, whose records are about to be believed.
+Result<void> Recovery::sync_names() {
+  std::set<std::filesystem::path> directories(input_.log_directories.begin(),
+                                              input_.log_directories.end());
+  if (directories.empty()) {
+    directories.insert(input_.directory / "commitlog");
+  }
+  for (const std::filesystem::path& directory : directories) {
+    const auto synced = file_system_.sync_directory(directory);
+    if (!synced && synced.error().code() != ErrorCode::kNotFound) {
+      return synced.error();
+    }
+  }
+  return file_system_.sync_directory(input_.directory);
 }
 
 Result<void> Recovery::save_checkpoint() {

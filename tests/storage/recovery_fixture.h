@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,12 +25,12 @@
 
 namespace kerolox::storage {
 
-class RecoveryFixture : public ::testing::Test {
- protected:
+class RecoveryStore {
+ public:
   static constexpr const char* kStore = "/store";
   static std::filesystem::path log_directory() { return "/store/commitlog"; }
 
-  RecoveryFixture() {
+  RecoveryStore() {
     EXPECT_TRUE(disk_.create_directories("/store/kerolox"));
     EXPECT_TRUE(disk_.sync_directory("/"));
     EXPECT_TRUE(disk_.sync_directory("/store"));
@@ -148,5 +150,7 @@ class RecoveryFixture : public ::testing::Test {
   LogBuilder log_{16384};
   RecoveryInput input_{.directory = kStore};
 };
+
+class RecoveryFixture : public ::testing::Test, protected RecoveryStore {};
 
 }  // namespace kerolox::storage
