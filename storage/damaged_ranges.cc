@@ -12,7 +12,7 @@ std::vector<DamagedRange> merge_damaged(std::vector<DamagedRange> ranges,
   std::erase_if(ranges, [begin, end](const DamagedRange& range) {
     return range.bytes <= 0 || range.offset < begin || range.offset >= end;
   });
-  std::stable_sort(ranges.begin(), ranges.end(), [](const DamagedRange& a, const DamagedRange& b) {
+  std::sort(ranges.begin(), ranges.end(), [](const DamagedRange& a, const DamagedRange& b) {
     return a.offset != b.offset ? a.offset < b.offset : a.bytes > b.bytes;
   });
   std::vector<DamagedRange> merged;

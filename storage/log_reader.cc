@@ -35,8 +35,9 @@ std::size_t find_head(std::span<const std::byte> bytes, PhysicalOffset place, st
     if (found == nullptr) {
       break;
     }
-    const auto index = static_cast<std::size_t>(static_cast<const std::byte*>(found) -
-                                                bytes.data() - format::kMagicAt);
+    const auto index =
+        static_cast<std::size_t>(static_cast<const std::byte*>(found) - bytes.data()) -
+        format::kMagicAt;
     const std::byte* head = bytes.data() + index;
     if (is_record_magic(head + format::kMagicAt) &&
         load_big_endian<std::int64_t>(head + format::kPhysicalOffsetAt) ==
