@@ -3,6 +3,13 @@
 
 set(KEROLOX_SANITIZE "" CACHE STRING "Sanitizers of everything built here: address;undefined or thread")
 
+# The kit that runs RocketMQ itself, to compare with: beside the checkout, if anywhere.
+cmake_path(SET kerolox_kit NORMALIZE ${PROJECT_SOURCE_DIR}/../shared/refcluster/refcluster)
+if(NOT EXISTS ${kerolox_kit})
+  set(kerolox_kit "")
+endif()
+set(KEROLOX_REFCLUSTER "${kerolox_kit}" CACHE FILEPATH "The program refcluster; empty: no interop tests")
+
 add_library(kerolox_warnings INTERFACE)
 target_compile_options(kerolox_warnings INTERFACE -Wall -Wextra -Wconversion -Wshadow -Werror
   -Wno-missing-field-initializers)  # designated initialisers leave out what has a default
@@ -64,12 +71,18 @@ endfunction()
 # kerolox_test(NAME record_test LABEL quick [THREADS] [ROOT] SOURCES record_test.cc [LIBRARIES ...])
 # THREADS: some of its tests start threads, so the thread sanitizer runs it too.
 # ROOT: needs root; tools/test.sh leaves it out without.
-# LABEL is quick, crash, simulation, interop or soak.
+# LABEL is quick, crash, simulation, interop or soak. Tests of label interop run RocketMQ itself: they
+# find the reference kit in the environment as KEROLOX_REFCLUSTER, and are tests only where it is.
 function(kerolox_test)
   cmake_parse_arguments(ARG "THREADS;ROOT" "NAME;LABEL" "SOURCES;LIBRARIES" ${ARGN})
   add_executable(${ARG_NAME} ${ARG_SOURCES})
   kerolox_check_target(${ARG_NAME})
   target_link_libraries(${ARG_NAME} PRIVATE ${ARG_LIBRARIES} kerolox_warnings GTest::gtest_main GTest::gmock)
+  set_property(GLOBAL APPEND PROPERTY KEROLOX_TEST_TARGETS ${ARG_NAME})
+  kerolox_remember_sources(${ARG_SOURCES})
+  if(ARG_LABEL STREQUAL interop AND NOT KEROLOX_REFCLUSTER)
+    return()
+  endif()
   add_test(NAME ${ARG_NAME} COMMAND ${ARG_NAME})
   set(labels ${ARG_LABEL})
   if(ARG_THREADS)
@@ -80,8 +93,9 @@ function(kerolox_test)
     list(APPEND labels root)
   endif()
   set_tests_properties(${ARG_NAME} PROPERTIES LABELS "${labels}" TIMEOUT 300)
-  set_property(GLOBAL APPEND PROPERTY KEROLOX_TEST_TARGETS ${ARG_NAME})
-  kerolox_remember_sources(${ARG_SOURCES})
+  if(ARG_LABEL STREQUAL interop)
+    set_tests_properties(${ARG_NAME} PROPERTIES ENVIRONMENT KEROLOX_REFCLUSTER=${KEROLOX_REFCLUSTER})
+  endif()
 endfunction()
 
 # kerolox_fuzz(NAME record_fuzz SOURCES record_fuzz.cc [LIBRARIES ...] [CORPUS directory])

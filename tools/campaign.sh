@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# What takes too long for every change: planted bugs, long fuzzing, many kills, soak tests. Called by
+# tools/test.sh --campaign, which has built the trees release and asan. The result goes to
+# docs/campaign.md, a row a step; the last lines on the screen are CTest's.
+#
+# KEROLOX_FUZZ_SECONDS (600) is for each fuzzer, KEROLOX_KILLS (50) for the killed writers.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+readonly fuzz_seconds=${KEROLOX_FUZZ_SECONDS:-600} kills=${KEROLOX_KILLS:-50}
+readonly logs=build/campaign report=docs/campaign.md
+mkdir -p "$logs" docs
+failed=0
+
+# step NAME COMMAND ...: runs it and writes its row.
+step() {
+  local name=$1 begin=$SECONDS result=passed
+  shift
+  echo "== $name"
+  if ! "$@" >"$logs/${name// /_}.log" 2>&1; then
+    result="FAILED"
+    failed=1
+    tail -n 20 "$logs/${name// /_}.log"
+  fi
+  echo "| $name | $result | $((SECONDS - begin)) s | $(tail -n 1 "$logs/${name// /_}.log" | tr '|' '/') |" >>"$report"
+}
+
+kill_many() {
+  local index store
+  for ((index = 1; index <= kills; index++)); do
+    store=$(mktemp -d "${TMPDIR:-/tmp}/kerolox-campaign.XXXXXX")
+    tools/demo_kill.sh build/release/tools/kerolox "$store"
+    rm -rf "$store"
+  done
+  echo "$kills writers killed, nothing acknowledged is missing"
+}
+
+fuzz() {
+  mkdir -p "build/asan/found/$1"
+  "build/asan/tests/fuzz/$1" -max_total_time="$fuzz_seconds" -timeout=10 -rss_limit_mb=2048 \
+    "build/asan/found/$1" "tests/fuzz/corpus/${1%_fuzz}" 2>&1 | tail -n 5
+}
+
+cat >"$report" <<END
+# The last campaign
+
+\`tools/test.sh --campaign\` on $(date -u +%F), $(nproc) cores, $(uname -sm).
+
+| step | result | time | last line |
+| --- | --- | --- | --- |
+END
+
+step "planted bugs" tools/planted_bugs.sh
+for source in tests/fuzz/*_fuzz.cc; do
+  name=$(basename "$source" .cc)
+  step "fuzz $name" fuzz "$name"
+done
+step "kills" kill_many
+
+ctest --test-dir build/release --output-on-failure -L '^soak$' || failed=1
+exit "$failed"
