@@ -38,6 +38,6 @@ expect_example_output "$work/embed/embed"
 pc=$(find "$work/prefix" -name kerolox.pc -printf '%h')
 flags=$(PKG_CONFIG_PATH=$pc pkg-config --cflags --libs --static kerolox)
 # shellcheck disable=SC2086  # flags are words
-g++ -std=c++20 -Wall -Wextra -Werror -Wno-missing-field-initializers "$source/examples/embed/main.cc" \
+g++ -std=c++20 -Wall -Wextra -Werror "$source/examples/embed/main.cc" \
   -o "$work/embed-pc" $flags -Wl,-rpath,"$(dirname "$pc")"
 expect_example_output "$work/embed-pc"

@@ -37,9 +37,9 @@ struct AppendReceipt {
 struct AppendOptions {
   // Nothing: what the log's flush policy and replication demand, or memory alone for a message
   // whose property WAIT is "false".
-  std::optional<Level> level;
+  std::optional<Level> level{};
   // Nothing: the log's sync_timeout, or replica_timeout where replicas are waited for.
-  std::optional<std::chrono::milliseconds> timeout;
+  std::optional<std::chrono::milliseconds> timeout{};
 };
 
 // Called once for an append that returned a value, with the receipt or with kStoreFailed, kShutdown

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kerolox/base/api.h"
 #include "kerolox/base/result.h"
 #include "kerolox/storage/message.h"
 
@@ -17,10 +18,10 @@ namespace kerolox::storage {
 // properties from `shared`. Borrows from `body`. Errors: kInvalidArgument, naming the item and byte
 // that is wrong; a transaction type or delay level in `shared`, or a topic beginning with
 // "%RETRY%".
-Result<std::vector<Message>> split_client_batch(std::span<const std::byte> body,
-                                                const Message& shared);
+KEROLOX_API Result<std::vector<Message>> split_client_batch(std::span<const std::byte> body,
+                                                            const Message& shared);
 
 // The reverse. Properties are encoded in the order given. Errors: kInvalidArgument.
-Result<std::vector<std::byte>> encode_client_batch(std::span<const Message> messages);
+KEROLOX_API Result<std::vector<std::byte>> encode_client_batch(std::span<const Message> messages);
 
 }  // namespace kerolox::storage

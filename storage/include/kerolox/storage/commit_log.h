@@ -24,6 +24,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kerolox/base/api.h"
 #include "kerolox/base/clock.h"
 #include "kerolox/base/file_system.h"
 #include "kerolox/base/log.h"
@@ -45,13 +46,13 @@ enum class FlushPolicy : std::uint8_t {
 
 inline constexpr std::int64_t kLogFileBytesDefault = std::int64_t{1} << 30;
 
-struct CommitLogOptions {
+struct KEROLOX_API CommitLogOptions {
   // The store's root: the log is in its `commitlog` folder, what Java does not know in `kerolox`.
-  std::filesystem::path directory;
+  std::filesystem::path directory{};
   // Where log files are, if not in `directory`/commitlog. Several, or read_only_log_directories,
   // can be read but not written: open() says kUnsupported.
-  std::vector<std::filesystem::path> log_directories;
-  std::vector<std::filesystem::path> read_only_log_directories;
+  std::vector<std::filesystem::path> log_directories{};
+  std::vector<std::filesystem::path> read_only_log_directories{};
 
   bool create_if_missing = true;  // false: a directory without a store is kNotFound
   // Bytes per log file. 0: as the files that are there, or kLogFileBytesDefault in a new store.
@@ -78,7 +79,7 @@ struct CommitLogOptions {
   Host store_host = loopback_host();
 
   bool threads = true;
-  LogCallback log;
+  LogCallback log{};
   // Where next queue offsets come from at open when the log's own checkpoint cannot tell (Java
   // wrote, or it is damaged). nullptr: from all records of the log. Must outlive the log.
   QueueOffsetSource* queue_offsets = nullptr;
@@ -120,7 +121,7 @@ struct CloseOptions {
 
 using ReadCompletion = std::function<void(Result<ReadBatch> batch)>;
 
-class CommitLog {
+class KEROLOX_API CommitLog {
  public:
   // Takes the store's lock before anything is touched, recovers what the last run left, and accepts
   // appends at filled_offset(). `file_system` and `clock` must outlive the log.

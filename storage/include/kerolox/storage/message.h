@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kerolox/base/api.h"
 #include "kerolox/base/result.h"
 #include "kerolox/base/types.h"
 
@@ -49,7 +50,7 @@ inline constexpr std::string_view kRecordCrc =
 }  // namespace property
 
 // An IPv4 or IPv6 address and port.
-struct Host {
+struct KEROLOX_API Host {
   std::array<std::byte, 16> address{};  // network order; IPv4 uses the first four
   bool v6 = false;
   std::int32_t port = 0;
@@ -63,7 +64,7 @@ struct Host {
 };
 
 // 127.0.0.1:0
-Host loopback_host();
+KEROLOX_API Host loopback_host();
 
 struct Property {
   std::string_view name;   // not empty, without 0x01 and 0x02
@@ -76,32 +77,33 @@ inline constexpr std::size_t kTopicBytesMax = 255;    // only names that begin w
                                                       // "%DLQ%" may be longer than kTopicBytesMaxV1
 inline constexpr std::size_t kPropertiesBytesMax = 32767;
 
+// Every member has an initialiser, so that designated ones may leave out any without a warning.
 struct Message {
-  std::string_view topic;
-  QueueId queue;
-  std::string_view tags;            // the property TAGS, if not empty
-  std::string_view keys;            // the property KEYS (separated by spaces), if not empty
-  std::span<const std::byte> body;  // as to be stored; compress it before, and say so in sys_flag
-  std::span<const Property> properties;  // further ones, in the order to be stored
+  std::string_view topic{};
+  QueueId queue{};
+  std::string_view tags{};            // the property TAGS, if not empty
+  std::string_view keys{};            // the property KEYS (separated by spaces), if not empty
+  std::span<const std::byte> body{};  // as to be stored; compress it before, and say so in sys_flag
+  std::span<const Property> properties{};  // further ones, in the order to be stored
 
   // Already encoded properties (name 0x01 value 0x02 ...), stored verbatim, malformed items
   // included, except that a `__CRC32#` in it is dropped and that a missing final 0x02 is added
   // before our own
   // `__CRC32#`. `tags`, `keys` and `properties` must be empty then.
-  std::string_view encoded_properties;
+  std::string_view encoded_properties{};
 
   std::int32_t flag = 0;               // the application's own
   std::int32_t sys_flag = 0;           // the IPv6 bits are set by us
   std::int64_t born_timestamp_ms = 0;  // 0: the store time
-  std::optional<Host> born_host;       // nothing: the log's own host
-  std::optional<Host> store_host;      // nothing: the log's own host
+  std::optional<Host> born_host{};     // nothing: the log's own host
+  std::optional<Host> store_host{};    // nothing: the log's own host
   std::int32_t reconsume_times = 0;
-  PhysicalOffset prepared_transaction_offset;
+  PhysicalOffset prepared_transaction_offset{};
 };
 
 // A stored record, read in place. Valid as long as the ReadBatch (or buffer) that it came from.
 // Fields that every reader wants are decoded already; properties are looked up on demand.
-class MessageView {
+class KEROLOX_API MessageView {
  public:
   std::string_view topic;
   QueueId queue;

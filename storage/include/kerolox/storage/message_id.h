@@ -5,13 +5,14 @@
 #include <string>
 #include <string_view>
 
+#include "kerolox/base/api.h"
 #include "kerolox/storage/message.h"
 
 namespace kerolox::storage {
 
 // RocketMQ's offsetMsgId: upper-case hex of the store host's field (address, then i32 port) and the
 // i64 physical offset: 32 or 56 characters.
-struct MessageId {
+struct KEROLOX_API MessageId {
   Host store_host;
   PhysicalOffset offset;
 

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kerolox/base/api.h"
 #include "kerolox/base/result.h"
 #include "kerolox/base/types.h"
 
@@ -21,7 +22,7 @@ struct NextQueueOffset {
 };
 
 // Somebody who knows them without reading the whole log: consume queues, a journal.
-class QueueOffsetSource {
+class KEROLOX_API QueueOffsetSource {
  public:
   virtual ~QueueOffsetSource() = default;
 

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "kerolox/base/api.h"
 #include "kerolox/base/types.h"
 #include "kerolox/storage/message.h"
 
@@ -24,7 +25,7 @@ struct DamagedRange {
   std::string fault;
 };
 
-class ReadBatch {
+class KEROLOX_API ReadBatch {
  public:
   std::size_t size() const { return views_.size(); }
   bool empty() const { return views_.empty(); }

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "kerolox/base/api.h"
 #include "kerolox/base/file_system.h"
 #include "kerolox/base/result.h"
 #include "kerolox/base/types.h"
@@ -25,9 +26,9 @@
 namespace kerolox::storage {
 
 struct ReadOnlyLogOptions {
-  std::filesystem::path directory;  // as in CommitLogOptions
-  std::vector<std::filesystem::path> log_directories;
-  std::vector<std::filesystem::path> read_only_log_directories;
+  std::filesystem::path directory{};  // as in CommitLogOptions
+  std::vector<std::filesystem::path> log_directories{};
+  std::vector<std::filesystem::path> read_only_log_directories{};
 };
 
 struct LogFileInfo {
@@ -58,7 +59,7 @@ struct StoreInfo {
   std::vector<std::string> unfit_for_java_5;
 };
 
-class ReadOnlyLog {
+class KEROLOX_API ReadOnlyLog {
  public:
   // Errors: kNotFound, kPermission, kUnsupported, kCorruption, kIoError; as CommitLog::open().
   static Result<std::unique_ptr<ReadOnlyLog>> open(ReadOnlyLogOptions options,

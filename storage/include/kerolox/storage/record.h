@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "kerolox/base/api.h"
 #include "kerolox/base/result.h"
 #include "kerolox/base/types.h"
 #include "kerolox/storage/message.h"
@@ -30,7 +31,7 @@ inline constexpr std::int64_t kRecordBytesMin = 91;  // IPv4 hosts, nothing else
 inline constexpr std::size_t kRecordCrcBytes = 20;   // `__CRC32#`, 0x01, ten digits, 0x02
 
 // CRC-32 of IEEE 802.3, its top bit cleared: bodies and records. 0 for no bytes.
-std::uint32_t crc31(std::span<const std::byte> bytes);
+KEROLOX_API std::uint32_t crc31(std::span<const std::byte> bytes);
 
 struct RecordLimits {
   std::int64_t body_bytes_max = kBodyBytesMaxDefault;
@@ -47,7 +48,7 @@ struct RecordPlace {
   std::int64_t store_timestamp_ms = 0;
 };
 
-class RecordEncoder {
+class KEROLOX_API RecordEncoder {
  public:
   // Checks `message` and encodes what does not depend on its place; borrows its body and topic
   // until the record has been copied. `default_host` stands in for hosts that the message leaves
@@ -87,7 +88,7 @@ class RecordEncoder {
 };
 
 // The eight bytes that end a file `remaining` bytes before its end.
-std::array<std::byte, 8> encode_blank(std::int64_t remaining);
+KEROLOX_API std::array<std::byte, 8> encode_blank(std::int64_t remaining);
 
 // What stands at a place of the log.
 enum class RecordKind : std::uint8_t {
@@ -117,13 +118,13 @@ struct DecodedRecord {
 
 // Decodes and validates what `bytes` begins with. Never reads outside `bytes`, never allocates,
 // believes no length that does not fit them (W11).
-DecodedRecord decode_record(std::span<const std::byte> bytes, const RecordCheck& check);
+KEROLOX_API DecodedRecord decode_record(std::span<const std::byte> bytes, const RecordCheck& check);
 
 // The size and magic alone, for walking a log quickly: kRecord here means only "plausible head".
-DecodedRecord decode_head(std::span<const std::byte> bytes);
+KEROLOX_API DecodedRecord decode_head(std::span<const std::byte> bytes);
 
 // Whether the record ends in a `__CRC32#` property, and whether that matches.
-bool has_record_crc(std::span<const std::byte> record);
-bool record_crc_matches(std::span<const std::byte> record);
+KEROLOX_API bool has_record_crc(std::span<const std::byte> record);
+KEROLOX_API bool record_crc_matches(std::span<const std::byte> record);
 
 }  // namespace kerolox::storage

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kerolox/base/api.h"
 #include "kerolox/base/types.h"
 #include "kerolox/storage/read_batch.h"
 
@@ -25,7 +26,7 @@ enum class LogEnd : std::uint8_t {
   kForeignBytes,  // bytes that never were a record
 };
 
-std::string_view name(LogEnd end);
+KEROLOX_API std::string_view name(LogEnd end);
 
 // Who wrote the bytes that this run found.
 enum class LastWriter : std::uint8_t { kNobody, kKerolox, kJava };

@@ -2,9 +2,11 @@
 // it prints where and what to standard error and aborts, since going on would write wrong bytes.
 #pragma once
 
+#include "kerolox/base/api.h"
+
 namespace kerolox {
 
-[[noreturn]] void check_failed(const char* condition, const char* file, int line);
+[[noreturn]] KEROLOX_API void check_failed(const char* condition, const char* file, int line);
 
 }  // namespace kerolox
 

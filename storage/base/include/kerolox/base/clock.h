@@ -7,11 +7,13 @@
 #include <chrono>
 #include <cstdint>
 
+#include "kerolox/base/api.h"
+
 namespace kerolox {
 
 using MonotonicTime = std::chrono::nanoseconds;  // since an arbitrary start
 
-class Clock {
+class KEROLOX_API Clock {
  public:
   virtual ~Clock() = default;
   virtual std::int64_t wall_ms() const = 0;  // milliseconds since the Unix epoch
@@ -19,6 +21,6 @@ class Clock {
 };
 
 // The machine's clocks. Stateless, so one object serves every store; any thread.
-const Clock& system_clock();
+KEROLOX_API const Clock& system_clock();
 
 }  // namespace kerolox

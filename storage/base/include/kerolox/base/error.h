@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "kerolox/base/api.h"
+
 namespace kerolox {
 
 // Grouped by what the caller does next.
@@ -34,9 +36,9 @@ enum class ErrorCode : std::uint8_t {
 };
 
 // "kNoSpace" reads "no_space".
-std::string_view name(ErrorCode code);
+KEROLOX_API std::string_view name(ErrorCode code);
 
-class Error {
+class KEROLOX_API Error {
  public:
   struct Number {
     std::string name;

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "kerolox/base/api.h"
 #include "kerolox/base/result.h"
 
 namespace kerolox {
@@ -32,13 +33,13 @@ struct FileStatus {
 // A shared mapping of a part of a file: stores to it appear in the file. A File's sync() makes them
 // durable. Unmapped when destroyed; outlives its File. A store to a byte without a block is SIGBUS
 // on a full disk: reserve() or write_at() it first.
-class MappedRegion {
+class KEROLOX_API MappedRegion {
  public:
   virtual ~MappedRegion() = default;
   virtual std::span<std::byte> bytes() = 0;
 };
 
-class File {
+class KEROLOX_API File {
  public:
   virtual ~File() = default;
 
@@ -107,7 +108,7 @@ struct SpaceStatus {
   std::int64_t available_bytes = 0;  // to this user
 };
 
-class FileSystem {
+class KEROLOX_API FileSystem {
  public:
   virtual ~FileSystem() = default;
 
@@ -141,6 +142,6 @@ class FileSystem {
 };
 
 // The machine's file system. Stateless, so one object serves every store.
-FileSystem& posix_file_system();
+KEROLOX_API FileSystem& posix_file_system();
 
 }  // namespace kerolox
