@@ -68,5 +68,35 @@ TEST(ReadmeTest, EveryRelativeLinkLeadsToAFile) {
   EXPECT_GT(links, 0);
 }
 
+// The module READMEs have a table with a row for each file; a file without a row, or a row without
+// a file, is a map that has gone stale.
+TEST(ReadmeTest, TheMapOfEachModuleNamesEveryFile) {
+  static const std::regex name(R"(`([a-z0-9_./]+\.(h|cc|sh))`)");
+  for (const char* folder : {"storage"}) {
+    const std::string text = text_of(project() / folder / "README.md");
+    for (const auto& entry : std::filesystem::directory_iterator(project() / folder)) {
+      const std::string file = entry.path().filename().string();
+      if (file.ends_with(".h") || file.ends_with(".sh")) {
+        EXPECT_NE(text.find("`" + file + "`"), std::string::npos) << folder << "/" << file;
+      }
+      if (file.ends_with(".cc")) {
+        const std::string header = entry.path().stem().string() + ".h`";
+        EXPECT_TRUE(text.find("`" + file + "`") != std::string::npos ||
+                    text.find(header) != std::string::npos)
+            << folder << "/" << file;
+      }
+    }
+    for (auto at = std::sregex_iterator(text.begin(), text.end(), name);
+         at != std::sregex_iterator(); ++at) {
+      const std::string file = (*at)[1].str();
+      const std::filesystem::path here = project() / folder;
+      EXPECT_TRUE(std::filesystem::exists(here / file) ||
+                  std::filesystem::exists(here / "include/kerolox" / folder / file) ||
+                  std::filesystem::exists(project() / file))
+          << folder << "/README.md names " << file;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace kerolox
