@@ -51,13 +51,7 @@ Result<void> Appender::make_writable(LogFile* file, PhysicalOffset end) {
   if (end - file->base() > file->prepared_bytes()) {
     const std::int64_t file_end = file->bytes();
     const std::int64_t wanted = std::min(end - file->base() + kInlinePrepareBytes, file_end);
-    const Result<void> prepared = files_.prepare_active(file->base() + wanted);
-    if (!prepared) {
-      if (prepared.error().code() != ErrorCode::kNoSpace) {
-        state_.fail(prepared.error());
-      }
-      return prepared;
-    }
+    KEROLOX_RETURN_IF_ERROR(files_.prepare_active(file->base() + wanted));
   }
   return {};
 }
@@ -100,17 +94,22 @@ Result<Appender::Place> Appender::place(std::int64_t bytes) {
           .with_number("file_bytes", files_.file_bytes())
           .with_remedy("make them smaller, or use a store with larger log files");
     }
-    const Result<void> rolled = roll(file);
-    if (!rolled) {
-      if (rolled.error().code() == ErrorCode::kStoreFailed) {
-        state_.fail(rolled.error());
-      }
-      return rolled.error();
-    }
+    KEROLOX_RETURN_IF_ERROR(roll(file));
     file = files_.active();
   }
   KEROLOX_RETURN_IF_ERROR(make_writable(file, reserved_ + bytes + kBlankBytesMin));
   return Place{.file = file, .position = reserved_ - file->base()};
+}
+
+// Records that fit nowhere, or not now, are refused and nothing has happened. Any other failure to
+// find them a place may have lost log data, or what the disk was told of the log's reach: a retry
+// that succeeds would hide that (P4).
+Error Appender::end_if_final(const Error& cause) {
+  if (cause.code() == ErrorCode::kNoSpace || cause.code() == ErrorCode::kInvalidArgument) {
+    return cause;
+  }
+  state_.fail(cause);
+  return state_.refusal();
 }
 
 Result<Ticket> Appender::append(std::span<Item> items, const Demand& demand,
@@ -160,7 +159,7 @@ Result<Ticket> Appender::append(std::span<Item> items, const Demand& demand,
     }
     const Result<Place> placed = place(bytes);
     if (!placed) {
-      return refuse(placed.error());
+      return refuse(end_if_final(placed.error()));
     }
     where = *placed;
     // Never backwards: time search and Java's recovery rely on it (P10: nothing else does).

@@ -89,6 +89,7 @@ class Appender {
   // Where `bytes` go: in the active file, or behind a roll. Makes sure that they may be written.
   Result<Place> place(std::int64_t bytes) KEROLOX_REQUIRES(mutex_);
   Result<void> roll(LogFile* full) KEROLOX_REQUIRES(mutex_);
+  Error end_if_final(const Error& cause);
   // The slow path: blocks and the recorded limit for everything below `end`.
   Result<void> make_writable(LogFile* file, PhysicalOffset end) KEROLOX_REQUIRES(mutex_);
   void wait_until_idle() KEROLOX_REQUIRES(mutex_);

@@ -117,8 +117,10 @@ Result<Survey::Fit> Survey::fit(const Checkpoint& checkpoint) {
   const bool has_record = checkpoint.last_record.value >= 0;
   const PhysicalOffset held = has_record ? checkpoint.last_record : checkpoint.synced;
   if (layout.files.empty()) {
-    const bool never_written = !has_record && checkpoint.written_limit == checkpoint.synced;
-    return never_written ? Fit::kFits : Fit::kFileMissing;
+    // Without a synced byte the name of the first file need not have outlived a power cut.
+    const bool never_synced = !has_record && (checkpoint.synced.value == 0 ||
+                                              checkpoint.written_limit == checkpoint.synced);
+    return never_synced ? Fit::kFits : Fit::kFileMissing;
   }
   if (!has_record && checkpoint.synced <= found_.min_offset &&
       checkpoint.written_limit == checkpoint.synced) {
@@ -126,6 +128,9 @@ Result<Survey::Fit> Survey::fit(const Checkpoint& checkpoint) {
   }
   if (checkpoint.file_bytes != layout.file_bytes) {
     return Fit::kVoid;
+  }
+  if (!has_record && held == files_end()) {
+    return Fit::kFits;  // the next file had not been synced, nor had its name
   }
   if (layout.file_of(held) == nullptr) {
     return Fit::kFileMissing;

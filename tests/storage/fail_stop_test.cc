@@ -1,0 +1,74 @@
+// What an append answers when the disk fails under it (P4).
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <string>
+
+#include "kerolox/storage/commit_log.h"
+#include "support/crash_file_system.h"
+#include "support/manual_clock.h"
+
+namespace kerolox::storage {
+namespace {
+
+constexpr std::int64_t kFileBytes = 8192;
+
+class FailStopTest : public ::testing::Test {
+ protected:
+  std::unique_ptr<CommitLog> open() {
+    Result<std::unique_ptr<CommitLog>> log = CommitLog::open(
+        {.directory = "store", .file_bytes = kFileBytes, .threads = false}, disk_, clock_);
+    EXPECT_TRUE(log) << log.error().text();
+    return std::move(log).value();
+  }
+  static Result<Ticket> append(CommitLog& log) {
+    static const std::string body(kFileBytes / 2, 'b');
+    return log.append({.topic = "orders", .body = std::as_bytes(std::span(body))}, {}, {});
+  }
+
+  CrashFileSystem disk_;
+  ManualClock clock_;
+};
+
+// The first append gives the log its first file, the second rolls: fail each of their calls.
+TEST_F(FailStopTest, AnAppendThatMeetsAFailingDiskEndsTheStoreAndSaysSo) {
+  bool failed = true;
+  for (std::uint64_t nth = 1; failed; ++nth) {
+    SCOPED_TRACE(nth);
+    const auto log = open();
+    ASSERT_LT(nth, 100U);
+    disk_.fail_call(nth, EIO);
+    failed = false;
+    for (int count = 0; count < 2 && !failed; ++count) {
+      const Result<Ticket> ticket = append(*log);
+      failed = !ticket;
+      if (failed) {
+        EXPECT_EQ(ticket.error().code(), ErrorCode::kStoreFailed) << ticket.error().text();
+      }
+    }
+    disk_.clear_failures();
+    if (failed) {
+      const Result<Ticket> later = append(*log);
+      ASSERT_FALSE(later) << "a retry turned the failure into a success";
+      EXPECT_EQ(later.error().code(), ErrorCode::kStoreFailed);
+      EXPECT_TRUE(log->failure().has_value());
+    }
+    disk_.crash(CrashKind::kPowerCut);
+  }
+}
+
+TEST_F(FailStopTest, AnAppendThatFindsNoSpaceIsRefusedAndLaterOnesAreNot) {
+  const auto log = open();
+  ASSERT_TRUE(append(*log));
+  disk_.set_capacity(0);
+  const Result<Ticket> refused = append(*log);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), ErrorCode::kNoSpace) << refused.error().text();
+  EXPECT_FALSE(log->failure().has_value());
+  disk_.set_capacity(1 << 30);
+  const Result<Ticket> ticket = append(*log);
+  EXPECT_TRUE(ticket) << ticket.error().text();
+}
+
+}  // namespace
+}  // namespace kerolox::storage
