@@ -72,8 +72,10 @@ Result<void> FileBytes::fill(const LogFileEntry& entry, PhysicalOffset offset,
   if (window_ == nullptr || window_.use_count() > 1 ||
       window_->memory.bytes().size() < read_bytes) {
     window_.reset();
-    window_ = std::make_shared<Window>(
-        std::max(read_bytes, static_cast<std::size_t>(std::min(kWindowBytes, layout_.file_bytes))));
+    // A window begins at a block's begin, so that what is wanted may need one block more.
+    window_ = std::make_shared<Window>(std::max(
+        read_bytes,
+        static_cast<std::size_t>(std::min(kWindowBytes + kAlignment, layout_.file_bytes))));
   }
   window_->bytes = 0;
   KEROLOX_ASSIGN_OR_RETURN(const std::size_t read,

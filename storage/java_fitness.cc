@@ -115,7 +115,9 @@ void judge_fitness(const FitnessEvidence& evidence, StoreInfo& info) {
         " is missing: a Java broker would read on in the next file as if nothing were "
         "between");
   }
-  judge_our_last_run(evidence.survey, reasons);
+  if (!info.locked) {  // else it is not over
+    judge_our_last_run(evidence.survey, reasons);
+  }
   judge_queues(evidence, reasons);
   judge_damage(evidence, info, reasons);
   info.unfit_for_java_5 = reasons;

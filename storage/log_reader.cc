@@ -17,7 +17,7 @@ constexpr std::int64_t kWindowBytes = std::int64_t{1} << 20;
 
 // How much a first look asks for, so that 32 small records do not cost a megabyte of reading.
 constexpr std::int64_t kFirstLookBytesMin = std::int64_t{64} << 10;
-constexpr std::int64_t kFirstLookBytesEach = std::int64_t{2} << 10;
+constexpr std::int64_t kFirstLookBytesEach = 512;
 
 bool is_record_magic(const std::byte* at) {
   const auto magic = load_big_endian<std::uint32_t>(at);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -13,7 +14,16 @@ namespace {
 
 using Bodies = std::vector<std::string>;
 
-class RecoveryTest : public RecoveryFixture {};
+class RecoveryTest : public RecoveryFixture {
+ protected:
+  // The builder rolled after its files were written.
+  void write_blank_of_first_file() {
+    auto file = disk_.open(log_directory() / log_file_name(log_.min()),
+                           {.mode = OpenOptions::Mode::kReadWrite});
+    ASSERT_TRUE(file);
+    ASSERT_TRUE((*file)->write_at(0, log_.bytes(log_.min(), log_.min() + log_.file_bytes())));
+  }
+};
 
 TEST_F(RecoveryTest, AStoreWithoutALogIsEmpty) {
   const RecoveredLog recovered = recover();
@@ -604,6 +614,86 @@ TEST_F(RecoveryTest, ADamagedCopyOfTheCheckpointMakesItLookFurtherThanTheOtherOn
   ASSERT_TRUE(seen);
   EXPECT_EQ(seen->written_limit, log_.end_of_files());
   EXPECT_EQ(seen->end, log_.end());
+}
+
+TEST_F(RecoveryTest, W8NamesThatTheDeadRunHadNotSyncedAreSynced) {
+  log_.append("one");
+  write_log();
+  log_.roll();
+  log_.append("in a file whose name is not on the disk");
+  auto file = disk_.open(log_directory() / log_file_name(PhysicalOffset{16384}),
+                         {.mode = OpenOptions::Mode::kCreateNew});
+  ASSERT_TRUE(file);
+  ASSERT_TRUE((*file)->resize(log_.file_bytes()));
+  ASSERT_TRUE((*file)->write_at(0, log_.bytes(PhysicalOffset{16384}, log_.end())));
+  write_blank_of_first_file();
+  save(checkpoint_at(log_.min()));
+  disk_.crash(CrashKind::kProcessKill);
+  EXPECT_EQ(recover().report.end, log_.end());
+  disk_.crash(CrashKind::kPowerCut, 0);
+  EXPECT_EQ(bodies(), (Bodies{"one", "in a file whose name is not on the disk"}));
+}
+
+TEST_F(RecoveryTest, W8TheCutFileKeepsItsNameWhenPowerFails) {
+  log_.append("one");
+  log_.overwrite(log_.end(), "garbage");
+  write_log();
+  save(checkpoint_at(log_.min()));
+  const std::filesystem::path saved = recover().report.cut_file;
+  disk_.crash(CrashKind::kPowerCut, 0);
+  EXPECT_TRUE(load_cut(saved, disk_));
+}
+
+TEST_F(RecoveryTest, AnOldPartOfTheLogThatWasShortenedIsRefusedByNameAndNothingChanges) {
+  log_.append("one");
+  log_.roll();
+  log_.append("two");
+  write_log();
+  save(checkpoint_at(log_.end()));
+  auto file = disk_.open(log_directory() / log_file_name(log_.min()),
+                         {.mode = OpenOptions::Mode::kReadWrite});
+  ASSERT_TRUE((*file)->resize(1000));
+  const auto before = contents();
+  const auto recovered = try_recover();
+  ASSERT_FALSE(recovered);
+  EXPECT_EQ(recovered.error().code(), ErrorCode::kCorruption);
+  EXPECT_EQ(contents(), before);
+}
+
+TEST_F(RecoveryTest, ANameBeyondAllOffsetsIsRefused) {
+  LogBuilder far(16384, std::numeric_limits<std::int64_t>::max() / 16384 * 16384);
+  far.at(far.min()) = std::byte{0};
+  far.write(log_directory(), disk_);
+  const auto recovered = try_recover();
+  ASSERT_FALSE(recovered);
+  EXPECT_EQ(recovered.error().code(), ErrorCode::kCorruption);
+}
+
+TEST_F(RecoveryTest, AnUnreadableOrReadOnlyStoreIsRefusedWithItsCause) {
+  log_.append("one");
+  log_.overwrite(log_.end(), "garbage");
+  write_log();
+  save(checkpoint_at(log_.min()));
+  disk_.fail_call(1, EACCES);
+  EXPECT_EQ(try_recover().error().code(), ErrorCode::kPermission);
+  disk_.clear_failures();
+  disk_.set_read_only(true);
+  const auto recovered = try_recover();
+  ASSERT_FALSE(recovered);
+  EXPECT_EQ(recovered.error().code(), ErrorCode::kPermission);
+  disk_.set_read_only(false);
+  EXPECT_EQ(recover().report.end, log_.end());
+}
+
+TEST_F(RecoveryTest, ALogOfAReplicaBeginsAtAnyFile) {
+  log_ = LogBuilder(16384, 5 * 16384);
+  log_.append("first that is kept");
+  write_log();
+  save(checkpoint_at(log_.min()));
+  const RecoveredLog recovered = recover();
+  EXPECT_EQ(recovered.report.min_offset, PhysicalOffset{5 * 16384});
+  EXPECT_EQ(recovered.report.end, log_.end());
+  EXPECT_EQ(bodies(), Bodies{"first that is kept"});
 }
 
 TEST_F(RecoveryTest, EveryEndHasAName) {
