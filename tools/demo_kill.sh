@@ -3,12 +3,13 @@
 # that it had acknowledged must be in the store, at the place that its receipt names; and the next
 # writer goes on behind them. Exits 0 only if that holds.
 #
-#   tools/demo_kill.sh KEROLOX_PROGRAM EMPTY_DIRECTORY
+#   tools/demo_kill.sh KEROLOX_PROGRAM
 set -euo pipefail
 export LC_ALL=C  # join and sort agree on the order
 
 kerolox=$1
-work=$2
+work=$(mktemp -d "${TMPDIR:-/tmp}/kerolox-demo.XXXXXX")
+trap 'rm -rf "$work"' EXIT
 store=$work/store
 
 complain() {
@@ -16,15 +17,22 @@ complain() {
   exit 1
 }
 
-# places FILE: "topic queue queueOffset physicalOffset" of each JSON line. The writer may have died in
-# the middle of its last line: it counts only with its end.
-places() {
-  sed -nE 's/^\{.*"topic":"([^"]*)".*\}$/\1 &/p' "$1" | awk '
-    function number(key) {
-      if (!match($0, "\"" key "\":[0-9]+")) { print "demo_kill: no " key " in: " $0 > "/dev/stderr"; exit 1 }
-      return substr($0, RSTART + length(key) + 3, RLENGTH - length(key) - 3)
+# messages FILE [BODY]: "topic queue queueOffset physicalOffset body" of each message or receipt of the
+# JSON lines in FILE. A receipt does not tell the body: it is BODY, or else the number of the line, as
+# `seq` counts. The writer may have died in the middle of its last line: it counts only with its end.
+messages() {
+  grep -E '^\{.*"topic":.*\}$' "$1" | awk -v body="${2:-}" '
+    function value(key, pattern,   found) {
+      if (!match($0, "\"" key "\":" pattern)) { return "" }
+      found = substr($0, RSTART + length(key) + 3, RLENGTH - length(key) - 3)
+      gsub("\"", "", found)
+      return found
     }
-    { print $1, number("queueId"), number("queueOffset"), number("physicalOffset") }' | sort
+    {
+      text = /"type":"message"/ ? value("text", "\"[^\"]*\"") : body != "" ? body : value("queueOffset", "[0-9]+") + 1
+      print value("topic", "\"[^\"]*\""), value("queueId", "[0-9]+"), value("queueOffset", "[0-9]+"),
+        value("physicalOffset", "[0-9]+"), text
+    }' | sort
 }
 
 # Kills the writer once it has acknowledged enough to be in full flow.
@@ -47,19 +55,19 @@ seq 100000000 | "$kerolox" put --store "$store" --topic orders --lines --flush=s
 writer=$!
 kill_in_full_flow "$writer" "$work/receipts"
 { wait "$writer"; } 2>/dev/null && complain "the writer was not killed"
-places "$work/receipts" >"$work/acknowledged"
+messages "$work/receipts" >"$work/acknowledged"
 acknowledged=$(wc -l <"$work/acknowledged")
 echo "Killed with SIGKILL after $acknowledged acknowledged messages."
 echo
 
-# proof STEP: every acknowledged place is in the store, and every body is the line that it should be.
+# proof STEP: every acknowledged message is in the store, at its place and with its body.
 proof() {
   "$kerolox" store export --store "$store" >"$work/export"
-  places "$work/export" >"$work/stored"
+  messages "$work/export" >"$work/stored"
   [ "$(comm -23 "$work/acknowledged" "$work/stored" | wc -l)" = 0 ] ||
     complain "$1: missing: $(comm -23 "$work/acknowledged" "$work/stored" | head -n 3)"
-  echo "$1: all $acknowledged acknowledged messages are there, none is missing;" \
-    "$(($(wc -l <"$work/stored") - acknowledged)) more were stored and not yet acknowledged."
+  echo "$1: all $acknowledged acknowledged messages are there, at their places, with their bodies;" \
+    "$(($(wc -l <"$work/stored") - acknowledged)) more are stored that were not yet acknowledged."
 }
 
 proof "After the kill"
@@ -72,8 +80,8 @@ echo "kerolox store verify --store DIR"
 echo
 
 echo "The next writer goes on where the log ends:"
-echo 'after the kill' | "$kerolox" put --store "$store" --topic orders --flush=sync | tee "$work/next"
-places "$work/next" >>"$work/acknowledged"
+printf 'after the kill' | "$kerolox" put --store "$store" --topic orders --flush=sync | tee "$work/next"
+messages "$work/next" 'after the kill' >>"$work/acknowledged"
 sort -o "$work/acknowledged" "$work/acknowledged"
 [ "$(wc -l <"$work/acknowledged")" = $((acknowledged + 1)) ] || complain "the next writer gave no receipt"
 acknowledged=$((acknowledged + 1))

@@ -12,8 +12,6 @@ say "building the library and the kerolox command (a few minutes the first time)
 build_tree release -DKEROLOX_BUILD_TESTS=OFF -DKEROLOX_BUILD_BENCH=OFF ||
   fail "the build failed; its first error is above"
 
-store=$(mktemp -d "${TMPDIR:-/tmp}/kerolox-quickstart.XXXXXX")
-trap 'rm -rf "$store"' EXIT
-tools/demo_kill.sh build/release/tools/kerolox "$store"
+tools/demo_kill.sh build/release/tools/kerolox
 
 say "done. The command is build/release/tools/kerolox; README.md says how to embed the library"
