@@ -61,6 +61,7 @@ class Survey {
   Result<Fit> fit(const Checkpoint& checkpoint);
   Result<Fit> fit_last_record(const Checkpoint& checkpoint);
   Result<void> believe(std::optional<Checkpoint> loaded, int damaged_copies);
+  void take_over(Checkpoint checkpoint, int damaged_copies);
   Result<void> scan();
   Result<void> load_queue_offsets(QueueTable& queues);
   Result<void> look_behind_end();
@@ -180,45 +181,50 @@ Result<void> Survey::believe(std::optional<Checkpoint> loaded, int damaged_copie
   found_.scanned_from = found_.min_offset;
   found_.written_limit = files_end();
   found_.rules.end = files_end();
-  if (loaded) {
-    KEROLOX_ASSIGN_OR_RETURN(const Fit fitting, fit(*loaded));
-    if (fitting == Fit::kFileMissing && !found_.java_wrote) {
-      const PhysicalOffset held =
-          loaded->last_record.value >= 0 ? loaded->last_record : loaded->synced;
-      found_.missing_file = loaded->file_bytes > 0
-                                ? file_end_of(held, loaded->file_bytes) - loaded->file_bytes
-                                : held;
-    }
-    found_.checkpoint_void = fitting != Fit::kFits;
-    if (found_.checkpoint_void) {
-      found_.damaged.clear();
-      found_.rules.known_damage = std::move(loaded->quarantine);
-      loaded.reset();
-    }
-  }
-  if (loaded) {
-    const bool limit_known = !found_.java_wrote && damaged_copies == 0;
-    if (limit_known) {
-      found_.written_limit = loaded->written_limit;
-    }
-    found_.rules.own_ranges =
-        found_.java_wrote ? clip(loaded->own_ranges, loaded->synced) : loaded->own_ranges;
-    found_.scanned_from = std::max(loaded->synced, found_.min_offset);
-    if (loaded->cut_to) {
-      found_.rules.end = std::clamp(*loaded->cut_to, found_.min_offset, found_.rules.end);
-      if (*loaded->cut_to < loaded->synced) {
-        found_.scanned_from = found_.min_offset;
-        found_.rules.rot_below = *loaded->cut_to;
-      }
-    }
-    found_.last_record = loaded->last_record;
-  }
   if (found_.java_wrote && java_.physic_timestamp_ms > kJavaMarginMs) {
     found_.rules.rot_until_ms = java_.physic_timestamp_ms - kJavaMarginMs;
   }
-  found_.clean_stop = loaded && !found_.java_wrote ? loaded->clean : !java_.abort;
-  found_.checkpoint = std::move(loaded);
+  found_.clean_stop = !java_.abort;
+  if (!loaded) {
+    return {};
+  }
+  KEROLOX_ASSIGN_OR_RETURN(const Fit fitting, fit(*loaded));
+  if (fitting == Fit::kFits) {
+    take_over(*std::move(loaded), damaged_copies);
+    return {};
+  }
+  found_.checkpoint_void = true;
+  found_.clean_stop = found_.java_wrote ? !java_.abort : loaded->clean;
+  if (fitting == Fit::kFileMissing && !found_.java_wrote) {
+    const PhysicalOffset held =
+        loaded->last_record.value >= 0 ? loaded->last_record : loaded->synced;
+    found_.missing_file =
+        loaded->file_bytes > 0 ? file_end_of(held, loaded->file_bytes) - loaded->file_bytes : held;
+  }
+  found_.rules.known_damage = std::move(loaded->quarantine);
   return {};
+}
+
+// The checkpoint describes the log: its bounds hold, as far as nobody else has written.
+void Survey::take_over(Checkpoint checkpoint, int damaged_copies) {
+  if (!found_.java_wrote) {
+    found_.clean_stop = checkpoint.clean;
+    if (damaged_copies == 0) {
+      found_.written_limit = checkpoint.written_limit;
+    }
+  }
+  found_.rules.own_ranges =
+      found_.java_wrote ? clip(checkpoint.own_ranges, checkpoint.synced) : checkpoint.own_ranges;
+  found_.scanned_from = std::max(checkpoint.synced, found_.min_offset);
+  if (checkpoint.cut_to) {
+    found_.rules.end = std::clamp(*checkpoint.cut_to, found_.min_offset, found_.rules.end);
+    if (*checkpoint.cut_to < checkpoint.synced) {  // its table of queues counts what goes
+      found_.scanned_from = found_.min_offset;
+      found_.rules.rot_below = *checkpoint.cut_to;
+    }
+  }
+  found_.last_record = checkpoint.last_record;
+  found_.checkpoint = std::move(checkpoint);
 }
 
 Result<void> Survey::scan() {

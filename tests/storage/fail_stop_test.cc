@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <functional>
+#include <set>
 #include <string>
 
 #include "kerolox/storage/commit_log.h"
@@ -68,6 +70,43 @@ TEST_F(FailStopTest, AnAppendThatFindsNoSpaceIsRefusedAndLaterOnesAreNot) {
   disk_.set_capacity(1 << 30);
   const Result<Ticket> ticket = append(*log);
   EXPECT_TRUE(ticket) << ticket.error().text();
+}
+
+TEST_F(FailStopTest, AFailedSyncIsNeverRetriedIntoASuccess) {
+  const auto log = open();
+  ASSERT_TRUE(append(*log));
+  disk_.fail_sync(1);
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    const Result<void> flushed = log->flush();
+    ASSERT_FALSE(flushed) << "attempt " << attempt;
+    EXPECT_EQ(flushed.error().code(), ErrorCode::kStoreFailed);
+  }
+  EXPECT_EQ(log->flushed_offset(), PhysicalOffset{0});
+}
+
+TEST_F(FailStopTest, ALogFileThatLostItsNameEndsTheStoreBeforeTheNextAcknowledgement) {
+  const auto log = open();
+  ASSERT_TRUE(append(*log));
+  ASSERT_TRUE(log->flush());
+  ASSERT_TRUE(append(*log));
+  ASSERT_TRUE(disk_.remove("store/commitlog/00000000000000008192"));
+  const Result<void> flushed = log->flush();
+  ASSERT_FALSE(flushed);
+  EXPECT_EQ(flushed.error().code(), ErrorCode::kStoreFailed);
+}
+
+TEST_F(FailStopTest, ARefusedSecondOpenChangesNothing) {
+  const auto log = open();
+  ASSERT_TRUE(append(*log));
+  std::set<std::string, std::less<>> calls;
+  disk_.set_call_hook([&calls](std::uint64_t, std::string_view call) { calls.emplace(call); });
+  const auto second = CommitLog::open({.directory = "store", .threads = false}, disk_, clock_);
+  disk_.set_call_hook({});
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code(), ErrorCode::kLocked) << second.error().text();
+  for (const char* change : {"pwrite", "fdatasync", "fsync", "rename", "unlink", "ftruncate"}) {
+    EXPECT_FALSE(calls.contains(change)) << change;
+  }
 }
 
 }  // namespace

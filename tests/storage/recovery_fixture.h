@@ -14,6 +14,7 @@
 
 #include "storage/checkpoint.h"
 #include "storage/cut_file.h"
+#include "storage/data_windows.h"
 #include "storage/file_bytes.h"
 #include "storage/hash.h"
 #include "storage/java_files.h"
@@ -132,13 +133,19 @@ class RecoveryStore {
     }
     return found;
   }
+  // Whether nothing else is in [from, to); a file that is not there holds nothing.
   bool zeros(PhysicalOffset from, PhysicalOffset to) {
     const auto files = contents();
-    for (PhysicalOffset at = from; at < to; at = at + 1) {
-      const PhysicalOffset base = file_end_of(at, log_.file_bytes()) - log_.file_bytes();
-      const auto file = files.find(log_file_name(base));
-      if (file != files.end() &&
-          file->second[static_cast<std::size_t>(at - base)] != std::byte{0}) {
+    for (PhysicalOffset at = from; at < to; at = file_end_of(at, log_.file_bytes())) {
+      const PhysicalOffset file_end = file_end_of(at, log_.file_bytes());
+      const auto file = files.find(log_file_name(file_end - log_.file_bytes()));
+      if (file == files.end()) {
+        continue;
+      }
+      const auto part = std::span(file->second)
+                            .subspan(static_cast<std::size_t>(at.value % log_.file_bytes()),
+                                     static_cast<std::size_t>(std::min(file_end, to) - at));
+      if (skip_zeros(part) < part.size()) {
         return false;
       }
     }
