@@ -248,9 +248,19 @@ LogSnapshot Appender::snapshot() {
   return snapshot_locked();
 }
 
+void Appender::give_back(const LogSnapshot& snapshot) {
+  MutexLock lock(mutex_);
+  table_.give_back(snapshot.changes);
+}
+
 PhysicalOffset Appender::reserved() {
   MutexLock lock(mutex_);
   return reserved_;
+}
+
+std::int64_t Appender::last_store_timestamp_ms() {
+  MutexLock lock(mutex_);
+  return last_store_timestamp_ms_;
 }
 
 QueueOffset Appender::next_queue_offset(std::string_view topic, QueueId queue) {

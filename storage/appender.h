@@ -59,8 +59,12 @@ class Appender {
   // As CommitLog::append_raw().
   Result<void> append_raw(PhysicalOffset at, std::span<const std::byte> bytes);
 
+  // For the next checkpoint. It hands out what has changed since the last one, so it must be saved
+  // or given back.
   LogSnapshot snapshot();
+  void give_back(const LogSnapshot& snapshot);
   PhysicalOffset reserved();
+  std::int64_t last_store_timestamp_ms();
   QueueOffset next_queue_offset(std::string_view topic, QueueId queue);
 
   // Runs `cut` with appends kept out and no copy under way; the snapshot that it gets is what the
@@ -99,6 +103,9 @@ class Appender {
 
   struct RawRecords;
   Result<RawRecords> check_raw(std::span<const std::byte> bytes) KEROLOX_REQUIRES(mutex_);
+  Result<void> begin_log(std::span<const std::byte> bytes) KEROLOX_REQUIRES(mutex_);
+  // Where an empty log begins.
+  void restart_at(PhysicalOffset offset) KEROLOX_REQUIRES(mutex_);
   // `bytes` end in the file in which they begin.
   Result<void> append_raw_in_file(std::span<const std::byte> bytes) KEROLOX_REQUIRES(mutex_);
 

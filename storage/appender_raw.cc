@@ -1,5 +1,6 @@
 // The slave's way into the log: bytes that another log holds at the same offset.
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "kerolox/base/check.h"
@@ -29,10 +30,8 @@ Result<Appender::RawRecords> Appender::check_raw(std::span<const std::byte> byte
   found.last_record_bytes = last_record_bytes_;
   found.last_store_timestamp_ms = last_store_timestamp_ms_;
   found.has_v2_records = has_v2_records_;
-  // Behind a blank, records_end_ lies ahead of what has come: the filler is nobody's record.
-  std::int64_t skip = std::max<std::int64_t>(0, records_end_ - reserved_);
-  const auto part_bytes =
-      static_cast<std::size_t>(std::max<std::int64_t>(0, reserved_ - records_end_));
+  std::int64_t skip = 0;
+  const auto part_bytes = static_cast<std::size_t>(reserved_ - records_end_);
   if (part_bytes > 0) {
     found.joined.resize(part_bytes);
     const PinnedBytes part = files_.active()->pin(records_end_ - files_.active()->base(),
@@ -80,6 +79,9 @@ Result<Appender::RawRecords> Appender::check_raw(std::span<const std::byte> byte
         if (record.bytes != remaining) {
           return invalid("a blank does not reach the end of its file");
         }
+        if (std::cmp_less(rest.size(), remaining)) {
+          return found;  // as part of a record: the log's end never lies ahead of its bytes
+        }
         skip = remaining;
         break;
       case RecordKind::kIncomplete:
@@ -126,10 +128,27 @@ Result<void> Appender::append_raw_in_file(std::span<const std::byte> bytes) {
   for (const RawRecords::Queue& queue : found.queues) {
     table_.raise(queue.key, queue.next);
   }
-  state_.set_records_end(records_end_);
+  // In this order: the old filled offset may lie inside the record that the new end completes.
   state_.filled.publish(sequence, end);
+  state_.set_records_end(records_end_);
   file->publish(end - file->base());
   return {};
+}
+
+void Appender::restart_at(PhysicalOffset offset) {
+  reserved_ = offset;
+  records_end_ = offset;
+  state_.restart_at(offset);
+}
+
+// The first file of a log that does not begin at 0, its name and that it is the first on disk: else
+// a crash could leave it looking like what has lost all files before it.
+Result<void> Appender::begin_log(std::span<const std::byte> bytes) {
+  KEROLOX_RETURN_IF_ERROR(check_raw(bytes));
+  KEROLOX_RETURN_IF_ERROR(roll(nullptr));
+  KEROLOX_RETURN_IF_ERROR(files_.flush(reserved_, reserved_ + 1));
+  KEROLOX_RETURN_IF_ERROR(keeper_.raise_limit(reserved_));
+  return keeper_.save(snapshot_locked(), 0, false);
 }
 
 Result<void> Appender::append_raw(PhysicalOffset at, std::span<const std::byte> bytes) {
@@ -137,10 +156,21 @@ Result<void> Appender::append_raw(PhysicalOffset at, std::span<const std::byte> 
   KEROLOX_RETURN_IF_ERROR(check_open());
   wait_until_idle();
   const std::int64_t file_bytes = files_.file_bytes();
-  if (files_.empty() && at != reserved_ && at.value > 0 && at.value % file_bytes == 0) {
-    reserved_ = at;
-    records_end_ = at;
-    state_.restart_at(at);
+  const bool begins_here = files_.empty() && at != reserved_ && !bytes.empty() && at.value > 0 &&
+                           at.value % file_bytes == 0;
+  if (begins_here) {
+    const PhysicalOffset before = reserved_;
+    restart_at(at);
+    const auto size = std::min(bytes.size(), static_cast<std::size_t>(file_bytes));
+    const Result<void> begun = begin_log(bytes.first(size));
+    if (!begun) {
+      if (files_.empty()) {
+        restart_at(before);
+      } else {
+        state_.fail(begun.error());
+      }
+      return begun;
+    }
   }
   if (at != reserved_) {
     return Error(ErrorCode::kOutOfRange, "raw bytes must go on at the end of the log")
@@ -151,7 +181,11 @@ Result<void> Appender::append_raw(PhysicalOffset at, std::span<const std::byte> 
     const std::int64_t remaining = file_bytes - reserved_.value % file_bytes;
     const auto size =
         static_cast<std::size_t>(std::min(static_cast<std::int64_t>(bytes.size()), remaining));
-    KEROLOX_RETURN_IF_ERROR(append_raw_in_file(bytes.first(size)));
+    const Result<void> appended = append_raw_in_file(bytes.first(size));
+    if (!appended) {
+      const bool refused = appended.error().code() == ErrorCode::kCorruption;
+      return refused ? appended.error() : end_if_final(appended.error());
+    }
     bytes = bytes.subspan(size);
   }
   return {};

@@ -24,8 +24,9 @@ class FilledOffset {
     return PhysicalOffset{filled_.load(std::memory_order_acquire)};  // pairs with advance()
   }
 
-  // Whether reserve() may be called: fewer than kSlots copies are under way.
-  bool has_room() const { return next_ - published_.load(std::memory_order_acquire) < kSlots; }
+  // Whether reserve() may be called twice, for a blank and a record: there are slots for both
+  // beside those of the copies that are under way.
+  bool has_room() const { return next_ - published_.load(std::memory_order_acquire) < kSlots - 1; }
   std::uint64_t reserve() { return next_++; }
 
   // The copy of `sequence`, which ends at `end`, is finished.

@@ -208,7 +208,13 @@ Result<AppendReceipt> LiveCommitLog::append_batch_and_wait(std::span<const Messa
 }
 
 Result<void> LiveCommitLog::append_raw(PhysicalOffset at, std::span<const std::byte> bytes) {
-  KEROLOX_RETURN_IF_ERROR(appender_.append_raw(at, bytes));
+  const Result<void> appended = appender_.append_raw(at, bytes);
+  if (!appended) {
+    if (state_.failed()) {
+      end_waits();
+    }
+    return appended;
+  }
   wake_threads(state_.filled.value(), false);
   return {};
 }

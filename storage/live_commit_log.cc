@@ -182,9 +182,18 @@ void LiveCommitLog::read(PhysicalOffset offset, const ReadOptions& options, Read
     done(std::move(batch));
     return;
   }
+  bool closed = false;
   {
+    // close() ends what is queued, once it has set `closed`.
     MutexLock lock(reads_mutex_);
-    reads_.push_back({.offset = offset, .options = options, .done = std::move(done)});
+    closed = state_.closed.load();
+    if (!closed) {
+      reads_.push_back({.offset = offset, .options = options, .done = std::move(done)});
+    }
+  }
+  if (closed) {
+    done(shutdown_error());
+    return;
   }
   maintain_wakeup_.notify();
 }
@@ -229,7 +238,7 @@ Result<void> LiveCommitLog::close(const CloseOptions& options) {
     result = files_->remove_spare();
   }
   if (result && options.derived_files_complete) {
-    const std::int64_t time = appender_.snapshot().last_store_timestamp_ms;
+    const std::int64_t time = appender_.last_store_timestamp_ms();
     result = java_files_.save_checkpoint({.physic_timestamp_ms = time,
                                           .logics_timestamp_ms = time,
                                           .index_timestamp_ms = time,

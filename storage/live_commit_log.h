@@ -115,6 +115,7 @@ class LiveCommitLog final : public CommitLog {
   Result<void> plan_cut(PhysicalOffset from, PhysicalOffset end,
                         const std::function<void(const MessageView&)>& record_goes);
   Result<void> save_checkpoint(bool clean);
+  Result<void> save_checkpoint(const LogSnapshot& snapshot, bool clean);
   Result<std::uint64_t> hash_of(PhysicalOffset record, std::int32_t bytes);
   std::int64_t prepare_ahead_bytes() const;
 

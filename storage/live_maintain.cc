@@ -65,10 +65,12 @@ bool LiveCommitLog::checkpoint_step() {
       clock_.monotonic().count() - checkpoint_at_.load() >= kCheckpointInterval.count();
   if (unrecorded > 0 && (old || unrecorded >= kCheckpointBytes)) {
     const Result<void> saved = save_checkpoint(false);
-    if (!saved) {
+    if (!saved && saved.error().code() != ErrorCode::kNoSpace) {
       note_failure(saved.error(), "the checkpoint");
+      return true;
     }
-    return true;
+    // Without space for it the checkpoint before stays good: recovery has more to look at.
+    return saved.has_value();
   }
   if (keeper_->written_limit() - appender_.reserved() < kLimitMarginBytes && unrecorded > 0) {
     const Result<void> raised = keeper_->raise_limit(appender_.reserved() + kLimitStepBytes);
@@ -83,6 +85,14 @@ bool LiveCommitLog::checkpoint_step() {
 Result<void> LiveCommitLog::save_checkpoint(bool clean) {
   checkpoint_at_.store(clock_.monotonic().count());
   const LogSnapshot snapshot = appender_.snapshot();
+  const Result<void> saved = save_checkpoint(snapshot, clean);
+  if (!saved) {
+    appender_.give_back(snapshot);
+  }
+  return saved;
+}
+
+Result<void> LiveCommitLog::save_checkpoint(const LogSnapshot& snapshot, bool clean) {
   KEROLOX_RETURN_IF_ERROR(flush_->flush_until(snapshot.end));
   KEROLOX_ASSIGN_OR_RETURN(const std::uint64_t hash,
                            hash_of(snapshot.last_record, snapshot.last_record_bytes));

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "storage/durable_directory.h"
+
 namespace kerolox::storage {
 namespace {
 
@@ -19,11 +21,12 @@ Result<std::unique_ptr<LogFileQueue>> LogFileQueue::open(Options options, const 
                                                          PhysicalOffset end,
                                                          FileSystem& file_system) {
   std::unique_ptr<LogFileQueue> queue(new LogFileQueue(std::move(options), file_system));
-  KEROLOX_RETURN_IF_ERROR(file_system.create_directories(queue->options_.log_directory));
+  KEROLOX_RETURN_IF_ERROR(create_durable_directories(queue->options_.log_directory, file_system));
+  KEROLOX_RETURN_IF_ERROR(create_durable_directories(queue->options_.spare_directory, file_system));
+  // A file or folder that was named just before its process died has a name that no sync covers
+  // yet.
   KEROLOX_RETURN_IF_ERROR(file_system.sync_directory(queue->options_.log_directory.parent_path()));
-  // A file that was named just before its process died has a name that no sync covers yet.
-  KEROLOX_RETURN_IF_ERROR(file_system.sync_directory(queue->options_.log_directory));
-  KEROLOX_RETURN_IF_ERROR(file_system.create_directories(queue->options_.spare_directory));
+  KEROLOX_RETURN_IF_ERROR(queue->sync_directories());
   KEROLOX_RETURN_IF_ERROR(queue->remove_spare());
   KEROLOX_RETURN_IF_ERROR(queue->open_files(layout, end));
   return queue;
@@ -205,6 +208,12 @@ std::vector<std::shared_ptr<MappedLogFile>> LogFileQueue::files_between(Physical
   return files;
 }
 
+// A file comes from the one to the other: until both are synced, it may be in either, or in none.
+Result<void> LogFileQueue::sync_directories() {
+  KEROLOX_RETURN_IF_ERROR(file_system_.sync_directory(options_.log_directory));
+  return file_system_.sync_directory(options_.spare_directory);
+}
+
 Result<void> LogFileQueue::make_names_durable(PhysicalOffset from, PhysicalOffset to) {
   bool needed = false;
   {
@@ -217,7 +226,7 @@ Result<void> LogFileQueue::make_names_durable(PhysicalOffset from, PhysicalOffse
   if (!needed) {
     return {};
   }
-  KEROLOX_RETURN_IF_ERROR(file_system_.sync_directory(options_.log_directory));
+  KEROLOX_RETURN_IF_ERROR(sync_directories());
   MutexLock lock(files_mutex_);
   for (Entry& entry : files_) {
     // Those that came meanwhile have a later base.
@@ -269,7 +278,7 @@ Result<void> LogFileQueue::truncate(PhysicalOffset end) {
       KEROLOX_RETURN_IF_ERROR(entry->file->clear(end - base, options_.file_bytes));
     }
   }
-  KEROLOX_RETURN_IF_ERROR(file_system_.sync_directory(options_.log_directory));
+  KEROLOX_RETURN_IF_ERROR(sync_directories());
   for (const Entry& entry : files) {
     if (entry.file->base() <= end) {
       kept.files.push_back({.path = entry.file->path(), .base = entry.file->base()});

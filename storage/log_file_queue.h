@@ -86,6 +86,7 @@ class LogFileQueue {
   Result<void> make_spare() KEROLOX_REQUIRES(prepare_mutex_);
   void release_memory_below(PhysicalOffset filled) KEROLOX_REQUIRES(files_mutex_);
   std::vector<std::shared_ptr<MappedLogFile>> files_between(PhysicalOffset from, PhysicalOffset to);
+  Result<void> sync_directories();
   Result<void> make_names_durable(PhysicalOffset from, PhysicalOffset to);
   std::filesystem::path spare_path() const { return options_.spare_directory / "next"; }
 

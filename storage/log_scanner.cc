@@ -27,6 +27,7 @@ class Scanner {
  private:
   // Each returns whether the scan goes on; if not, the result is complete.
   Result<bool> step();
+  Result<DecodedRecord> torn_or_whole(std::int64_t record_bytes);
   void take(const DecodedRecord& record);
   bool cross_blank();
   Result<bool> meet_invalid(const DecodedRecord& invalid);
@@ -65,7 +66,11 @@ Result<ScanResult> Scanner::run() {
 }
 
 Result<bool> Scanner::step() {
-  KEROLOX_ASSIGN_OR_RETURN(const DecodedRecord found, cursor_.at(result_.end));
+  KEROLOX_ASSIGN_OR_RETURN(DecodedRecord found, cursor_.at(result_.end));
+  if (found.kind == RecordKind::kRecord && !found.view.properties.empty() &&
+      found.view.properties.back() == '\0') {
+    KEROLOX_ASSIGN_OR_RETURN(found, torn_or_whole(found.bytes));
+  }
   if (found.kind == RecordKind::kRecord) {
     take(found);
     return true;
@@ -74,6 +79,19 @@ Result<bool> Scanner::step() {
     return cross_blank();
   }
   return meet_invalid(found);
+}
+
+// A record that came raw is held to its body's checksum alone, so that one whose last properties
+// have not come yet looks whole, with zeros for them. Nothing stands behind such a one.
+Result<DecodedRecord> Scanner::torn_or_whole(std::int64_t record_bytes) {
+  const PhysicalOffset behind = result_.end + record_bytes;
+  KEROLOX_ASSIGN_OR_RETURN(const DecodedRecord next, cursor_.at(behind));
+  if (next.kind == RecordKind::kZero) {
+    DecodedRecord torn;
+    torn.fault = "its last bytes were never written";
+    return torn;
+  }
+  return cursor_.at(result_.end);
 }
 
 void Scanner::take(const DecodedRecord& record) {

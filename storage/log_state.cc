@@ -29,7 +29,9 @@ void LogState::set_replicated(PhysicalOffset written, PhysicalOffset synced) {
 }
 
 PhysicalOffset LogState::readable() const {
-  return std::min(filled.value(), PhysicalOffset{readable_.load(std::memory_order_acquire)});
+  // The records' end first: once it has been seen, what it completes is filled.
+  const PhysicalOffset records_end{readable_.load(std::memory_order_acquire)};
+  return std::min(filled.value(), records_end);
 }
 
 PhysicalOffset LogState::confirmed() const {

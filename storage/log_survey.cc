@@ -59,6 +59,7 @@ class Survey {
   Result<void> read_layout();
   // Whether the log still is what the checkpoint describes.
   Result<Fit> fit(const Checkpoint& checkpoint);
+  Fit fit_file_begin(PhysicalOffset synced) const;
   Result<Fit> fit_last_record(const Checkpoint& checkpoint);
   Result<void> believe(std::optional<Checkpoint> loaded, int damaged_copies);
   void take_over(Checkpoint checkpoint, int damaged_copies);
@@ -116,33 +117,36 @@ Result<void> Survey::read_layout() {
 Result<Survey::Fit> Survey::fit(const Checkpoint& checkpoint) {
   const LogLayout& layout = found_.layout;
   const bool has_record = checkpoint.last_record.value >= 0;
-  const PhysicalOffset held = has_record ? checkpoint.last_record : checkpoint.synced;
-  if (layout.files.empty()) {
-    // Without a synced byte the name of the first file need not have outlived a power cut.
-    const bool never_synced = !has_record && (checkpoint.synced.value == 0 ||
-                                              checkpoint.written_limit == checkpoint.synced);
-    return never_synced ? Fit::kFits : Fit::kFileMissing;
-  }
-  if (!has_record && checkpoint.synced <= found_.min_offset &&
-      checkpoint.written_limit == checkpoint.synced) {
+  if (!has_record && checkpoint.written_limit == checkpoint.synced &&
+      (layout.files.empty() || checkpoint.synced <= found_.min_offset)) {
     return Fit::kFits;  // files were made, and nothing was written yet
   }
-  if (checkpoint.file_bytes != layout.file_bytes) {
+  if (!layout.files.empty() && checkpoint.file_bytes != layout.file_bytes) {
     return Fit::kVoid;
   }
-  if (!has_record && held == files_end()) {
-    return Fit::kFits;  // the next file had not been synced, nor had its name
-  }
-  if (layout.file_of(held) == nullptr) {
-    return Fit::kFileMissing;
-  }
   if (!has_record) {
-    return layout.file_of(held)->base == held ? Fit::kFits : Fit::kVoid;
+    return fit_file_begin(checkpoint.synced);
+  }
+  if (layout.file_of(checkpoint.last_record) == nullptr) {
+    return Fit::kFileMissing;
   }
   if (checkpoint.cut_to && *checkpoint.cut_to < checkpoint.synced) {
     return Fit::kFits;  // the record may be gone already, as it shall
   }
   return fit_last_record(checkpoint);
+}
+
+// Nothing is recorded of the file that begins at `synced`: it may have been written to and yet have
+// lost its name, in a power cut that came before the first sync. The file before it may not.
+Survey::Fit Survey::fit_file_begin(PhysicalOffset synced) const {
+  const LogLayout& layout = found_.layout;
+  if (!layout.files.empty() && synced.value % layout.file_bytes != 0) {
+    return Fit::kVoid;
+  }
+  const bool begin_of_all = synced.value == 0;
+  return begin_of_all || layout.file_of(synced) != nullptr || layout.file_of(synced - 1) != nullptr
+             ? Fit::kFits
+             : Fit::kFileMissing;
 }
 
 Result<Survey::Fit> Survey::fit_last_record(const Checkpoint& checkpoint) {
@@ -211,6 +215,11 @@ void Survey::take_over(Checkpoint checkpoint, int damaged_copies) {
     found_.clean_stop = checkpoint.clean;
     if (damaged_copies == 0) {
       found_.written_limit = checkpoint.written_limit;
+      if (checkpoint.written_limit > checkpoint.synced && checkpoint.last_record.value < 0) {
+        // If the first file of all has lost its name: what is there came behind it, and was never
+        // synced either.
+        found_.min_offset = std::min(found_.min_offset, checkpoint.synced);
+      }
     }
   }
   found_.rules.own_ranges =
@@ -242,13 +251,20 @@ Result<void> Survey::scan() {
     queues.merge(found_.checkpoint->queue_offsets, found_.scanned_from);
     found_.last_store_timestamp_ms = found_.checkpoint->last_store_timestamp_ms;
   }
-  KEROLOX_ASSIGN_OR_RETURN(ScanResult scanned,
-                           scan_log(found_.layout, bytes_, found_.rules, queues));
+  ScanResult scanned{.end = found_.scanned_from};
+  if (found_.layout.files.empty()) {
+    scanned.end_kind = LogEnd::kEmpty;
+  } else if (found_.layout.file_of(found_.scanned_from) == nullptr) {
+    const bool behind_all = found_.scanned_from == files_end();
+    scanned.end_kind = behind_all ? LogEnd::kAfterBlank : LogEnd::kMissingFile;
+  } else {
+    KEROLOX_ASSIGN_OR_RETURN(scanned, scan_log(found_.layout, bytes_, found_.rules, queues));
+  }
   if (scanned.end != found_.scanned_from || !table_known) {
     found_.last_record = scanned.last_record;
     found_.last_record_hash = scanned.last_record_hash;
   }
-  found_.end = found_.layout.files.empty() ? found_.scanned_from : scanned.end;
+  found_.end = scanned.end;
   found_.end_kind = scanned.end_kind;
   found_.last_store_timestamp_ms =
       std::max(found_.last_store_timestamp_ms, scanned.last_store_timestamp_ms);

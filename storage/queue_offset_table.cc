@@ -53,6 +53,13 @@ void QueueOffsetTable::take_changes(std::vector<Change>& changes) {
   changed_.clear();
 }
 
+void QueueOffsetTable::give_back(const std::vector<Change>& changes) {
+  for (const Change& change : changes) {
+    Map::value_type& found = entry(Key(*change.topic, change.queue));
+    set(found, found.second.next);
+  }
+}
+
 QueueOffsetTable::Map::value_type& QueueOffsetTable::entry(const Key& key) {
   const auto found = entries_.find(key);
   if (found != entries_.end()) {

@@ -47,6 +47,8 @@ class QueueOffsetTable {
   // Appends the queues that have changed since the last call to `changes`, with their present
   // offsets.
   void take_changes(std::vector<Change>& changes);
+  // They could not be saved: the next call names them again.
+  void give_back(const std::vector<Change>& changes);
 
  private:
   struct StoredKey {

@@ -16,6 +16,8 @@
 #include <utility>
 #include <vector>
 
+#include "storage/durable_directory.h"
+
 namespace kerolox::storage {
 namespace {
 
@@ -128,28 +130,6 @@ Error refused(const Error& error) {
              : error;
 }
 
-// Makes `directory` with its `kerolox` folder, and each new name durable.
-Result<void> make_directories(const std::filesystem::path& directory, FileSystem& file_system) {
-  std::vector<std::filesystem::path> parents;
-  for (std::filesystem::path missing = directory / "kerolox"; !missing.empty();) {
-    const auto status = file_system.status(missing);
-    if (status || status.error().code() != ErrorCode::kNotFound) {
-      break;
-    }
-    std::filesystem::path parent = missing.parent_path();
-    parents.push_back(parent.empty() ? "." : parent);
-    missing = std::move(parent);
-  }
-  if (parents.empty()) {
-    return {};
-  }
-  KEROLOX_RETURN_IF_ERROR(file_system.create_directories(directory / "kerolox"));
-  for (const std::filesystem::path& parent : parents) {
-    KEROLOX_RETURN_IF_ERROR(file_system.sync_directory(parent));
-  }
-  return {};
-}
-
 // The locked file, or nothing if its name now belongs to another one: then that is the lock.
 Result<std::unique_ptr<File>> try_take(const std::filesystem::path& directory,
                                        FileSystem& file_system) {
@@ -194,7 +174,7 @@ Result<void> write_stamp(const std::filesystem::path& directory, FileSystem& fil
 
 Result<std::unique_ptr<File>> take_lock(const std::filesystem::path& directory,
                                         FileSystem& file_system, const Clock& clock) {
-  KEROLOX_RETURN_IF_ERROR(make_directories(directory, file_system));
+  KEROLOX_RETURN_IF_ERROR(create_durable_directories(directory / "kerolox", file_system));
   for (int tries = 0; tries < kTriesMax; ++tries) {
     KEROLOX_ASSIGN_OR_RETURN(std::unique_ptr<File> file, try_take(directory, file_system));
     if (file) {
