@@ -2,11 +2,13 @@
 
 #include "kerolox/storage/commit_log.h"
 #include "kerolox/storage/record.h"
+#include "storage/store_sizes.h"
 
 namespace kerolox::storage {
 namespace {
 
 constexpr std::int64_t kFileBytesMin = 4096;
+constexpr std::int64_t kIndexSlotsMax = 25'000'000;  // an index file's length is a signed i32
 constexpr std::int64_t kBodyBytesLimit = std::int64_t{1} << 30;  // a record's size is a signed i32
 
 }  // namespace
@@ -21,6 +23,10 @@ Result<void> CommitLogOptions::validate() const {
   check(!directory.empty(), "directory is empty");
   check(file_bytes == 0 || file_bytes >= kFileBytesMin, "file_bytes is less than 4096");
   check(file_bytes % kFileBytesMin == 0, "file_bytes is no multiple of 4096");
+  check(queue_file_bytes >= 0 && queue_file_bytes % kQueueUnitBytes == 0,
+        "queue_file_bytes is negative or no multiple of 20");
+  check(index_slots >= 0 && index_slots <= kIndexSlotsMax,
+        "index_slots is outside 0 to 25,000,000");
   check(replica_count >= 0, "replica_count is negative");
   check((replica_level == ReplicaLevel::kNone) == (replica_count == 0),
         "replica_count must be at least 1 with a replica_level, and 0 without");

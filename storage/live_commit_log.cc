@@ -5,6 +5,7 @@
 
 #include "storage/hash.h"
 #include "storage/log_layout.h"
+#include "storage/store_sizes.h"
 
 namespace kerolox::storage {
 namespace {
@@ -64,6 +65,10 @@ Result<std::unique_ptr<CommitLog>> LiveCommitLog::open(CommitLogOptions options,
                                         .queue_offsets = options.queue_offsets,
                                         .log = options.log},
                                        checkpoints, file_system, clock));
+  KEROLOX_RETURN_IF_ERROR(settle_store_sizes(
+      options.directory,
+      {.queue_file_bytes = options.queue_file_bytes, .index_slots = options.index_slots},
+      file_system));
   std::int64_t file_bytes = recovered.layout.file_bytes;
   if (file_bytes == 0) {
     file_bytes = options.file_bytes != 0 ? options.file_bytes : kLogFileBytesDefault;

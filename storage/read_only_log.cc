@@ -10,6 +10,7 @@
 #include "storage/log_reader.h"
 #include "storage/recovery.h"
 #include "storage/store_lock.h"
+#include "storage/store_sizes.h"
 
 namespace kerolox::storage {
 namespace {
@@ -71,6 +72,9 @@ Result<void> SurveyedLog::read(PhysicalOffset offset, std::int32_t count_max,
 Result<StoreInfo> SurveyedLog::info(const std::function<void(PhysicalOffset)>& progress) {
   StoreInfo info;
   KEROLOX_RETURN_IF_ERROR(list_files(info));
+  KEROLOX_ASSIGN_OR_RETURN(const StoreSizes sizes, find_store_sizes(directory_, file_system_));
+  info.queue_file_bytes = sizes.queue_file_bytes;
+  info.index_slots = sizes.index_slots;
   describe_last_run(info);
   KEROLOX_RETURN_IF_ERROR(walk(progress, info));
   KEROLOX_ASSIGN_OR_RETURN(info.locked, StoreLock::held(directory_, file_system_));

@@ -58,6 +58,8 @@ class BenchAppendCommand : public Command {
   std::int64_t bytes_ = std::int64_t{3} << 30;
   std::int64_t seconds_ = 0;
   std::int64_t log_file_bytes_ = 0;
+  std::int64_t queue_file_bytes_ = 0;
+  std::int64_t index_slots_ = 0;
   bool record_crc_ = true;
   std::string output_ = "text";
 };
@@ -74,6 +76,10 @@ void BenchAppendCommand::declare(FlagTable& flags) {
   flags.number("seconds", &seconds_, 0, 86400, "or after so many seconds (0: no limit)");
   flags.size("log_file_bytes", &log_file_bytes_, 4096,
              "size of a log file of a new store (0: 1GiB, or what is there)");
+  flags.size("queue_file_bytes", &queue_file_bytes_, 0,
+             "size of a consume queue file of a new store (0: 6000000, or what is there)");
+  flags.number("index_slots", &index_slots_, 0, 25'000'000,
+               "hash slots of an index file of a new store (0: 5000000, or what is there)");
   flags.boolean("record_crc", &record_crc_, "add the checksum of the whole record, `__CRC32#`");
   flags.choice("output", &output_, {"text", "json"}, "form of the report");
   flags.require({"dir"});
@@ -110,6 +116,8 @@ Result<void> BenchAppendCommand::measure() {
       storage::CommitLog::open(
           {.directory = dir_,
            .file_bytes = log_file_bytes_,
+           .queue_file_bytes = queue_file_bytes_,
+           .index_slots = index_slots_,
            .flush_policy =
                flush_ == "sync" ? storage::FlushPolicy::kSync : storage::FlushPolicy::kAsync,
            .body_bytes_max = std::max(message_bytes_, storage::kBodyBytesMaxDefault),

@@ -72,6 +72,8 @@ class PutCommand : public Command {
   bool plan_ = false;
   std::int64_t in_flight_ = 1024;
   std::int64_t log_file_bytes_ = 0;
+  std::int64_t queue_file_bytes_ = 0;
+  std::int64_t index_slots_ = 0;
   bool record_crc_ = true;
   StdinReader input_;
 };
@@ -92,6 +94,10 @@ void PutCommand::declare(FlagTable& flags) {
       "log_file_bytes", &log_file_bytes_, 4096,
       "size of a log file of a new store; of an existing one it must be the same (0: 1GiB, or "
       "what is there)");
+  flags.size("queue_file_bytes", &queue_file_bytes_, 0,
+             "size of a consume queue file of a new store (0: 6000000, or what is there)");
+  flags.number("index_slots", &index_slots_, 0, 25'000'000,
+               "hash slots of an index file of a new store (0: 5000000, or what is there)");
   flags.boolean("record_crc", &record_crc_, "add the checksum of the whole record, `__CRC32#`");
   flags.require({"store"});
 }
@@ -136,6 +142,8 @@ storage::CommitLogOptions PutCommand::log_options() const {
   return {
       .directory = store_,
       .file_bytes = log_file_bytes_,
+      .queue_file_bytes = queue_file_bytes_,
+      .index_slots = index_slots_,
       .flush_policy = flush_ == "sync" ? storage::FlushPolicy::kSync : storage::FlushPolicy::kAsync,
       // A plan's own writer is below the broker's limit of topic names, too.
       .allow_long_topics = plan_,

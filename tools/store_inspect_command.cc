@@ -52,6 +52,10 @@ void add_fitness(std::string& text, std::string_view label,
   }
 }
 
+std::string bytes_or_unknown(std::int64_t count, const char* unit) {
+  return count == 0 ? "unknown: none is there" : std::to_string(count) + unit;
+}
+
 std::string as_text(const std::string& store, const StoreInfo& info) {
   std::string text;
   add_line(text, "store", store);
@@ -76,8 +80,10 @@ std::string as_text(const std::string& store, const StoreInfo& info) {
   }
   add_line(text, "files",
            std::to_string(info.files.size()) + " of " + std::to_string(info.file_bytes) + " bytes");
+  add_line(text, "queue files", bytes_or_unknown(info.queue_file_bytes, " bytes each"));
+  add_line(text, "index files", bytes_or_unknown(info.index_slots, " slots each"));
   for (const storage::LogFileInfo& file : info.files) {
-    add_line(text, "",
+    add_line(text, "log file",
              file.path.string() + "  " + std::to_string(file.bytes) + " bytes, " +
                  std::to_string(file.allocated_bytes) + " allocated");
   }
@@ -117,6 +123,8 @@ std::string as_json(const std::string& store, const StoreInfo& info) {
       .add("back_end", kBackEnd)
       .add("record_crc", info.record_crc)
       .add("file_bytes", info.file_bytes)
+      .add("queue_file_bytes", info.queue_file_bytes)
+      .add("index_slots", info.index_slots)
       .add("min_offset", info.min_offset.value)
       .add("end_offset", info.end.value)
       .add("end_kind", storage::name(info.end_kind))

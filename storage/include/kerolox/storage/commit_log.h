@@ -59,6 +59,12 @@ struct KEROLOX_API CommitLogOptions {
   // Fixed once a file exists: another value than theirs is kInvalidArgument. At least 4 KiB.
   std::int64_t file_bytes = 0;
 
+  // Bytes per consume queue file, a multiple of 20, and slots per index file. 0: as the store has
+  // them, or RocketMQ's defaults in a new one. Recorded at creation and fixed from then on, as
+  // file_bytes.
+  std::int64_t queue_file_bytes = 0;
+  std::int64_t index_slots = 0;
+
   FlushPolicy flush_policy = FlushPolicy::kSync;
   // What acknowledgements wait for on other machines; see set_replicated(). The confirm offset too.
   ReplicaLevel replica_level = ReplicaLevel::kNone;

@@ -41,7 +41,9 @@ struct LogFileInfo {
 // What a store says about itself, gathered without its lock.
 struct StoreInfo {
   std::vector<LogFileInfo> files;
-  std::int64_t file_bytes = 0;  // 0: no file yet
+  std::int64_t file_bytes = 0;        // 0: no file yet
+  std::int64_t queue_file_bytes = 0;  // 0: not known
+  std::int64_t index_slots = 0;       // 0: not known
   PhysicalOffset min_offset;
   PhysicalOffset end;             // where the records end now
   PhysicalOffset flushed_offset;  // recorded as synced; min_offset in a store of Java's
