@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <fstream>
-#include <iterator>
 #include <span>
 #include <sstream>
 
@@ -241,7 +240,8 @@ std::map<std::string, std::string> snapshot(const std::filesystem::path& directo
       state[path] = "a file";
     } else {
       std::ifstream file(entry.path(), std::ios::binary);
-      const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
+      std::vector<char> bytes(static_cast<std::size_t>(entry.file_size()));
+      file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
       state[path] = std::to_string(bytes.size()) + " bytes, hash " +
                     std::to_string(storage::xxh3_64(std::as_bytes(std::span(bytes))));
     }
