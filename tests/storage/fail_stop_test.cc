@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <chrono>
 #include <functional>
 #include <set>
 #include <string>
@@ -17,9 +18,14 @@ constexpr std::int64_t kFileBytes = 8192;
 
 class FailStopTest : public ::testing::Test {
  protected:
-  std::unique_ptr<CommitLog> open() {
-    Result<std::unique_ptr<CommitLog>> log = CommitLog::open(
-        {.directory = "store", .file_bytes = kFileBytes, .threads = false}, disk_, clock_);
+  std::unique_ptr<CommitLog> open(FlushPolicy policy = FlushPolicy::kSync) {
+    Result<std::unique_ptr<CommitLog>> log =
+        CommitLog::open({.directory = "store",
+                         .file_bytes = kFileBytes,
+                         .flush_policy = policy,
+                         .flush_interval = std::chrono::hours(1),
+                         .threads = false},
+                        disk_, clock_);
     EXPECT_TRUE(log) << log.error().text();
     return std::move(log).value();
   }
@@ -107,6 +113,30 @@ TEST_F(FailStopTest, ARefusedSecondOpenChangesNothing) {
   for (const char* change : {"pwrite", "fdatasync", "fsync", "rename", "unlink", "ftruncate"}) {
     EXPECT_FALSE(calls.contains(change)) << change;
   }
+}
+
+TEST_F(FailStopTest, WhatAFlushCoveredOutlivesAPowerCutBehindARollToo) {
+  const auto log = open();
+  ASSERT_TRUE(append(*log));
+  ASSERT_TRUE(append(*log));
+  ASSERT_TRUE(log->flush());
+  const PhysicalOffset flushed = log->flushed_offset();
+  disk_.crash(CrashKind::kPowerCut);
+  EXPECT_EQ(open()->filled_offset(), flushed);
+}
+
+// Nothing syncs for an hour but the checkpoint, which is due every second.
+TEST_F(FailStopTest, TheCheckpointNeverRunsAheadOfTheDisk) {
+  const auto log = open(FlushPolicy::kAsync);
+  ASSERT_TRUE(append(*log));
+  const PhysicalOffset end = log->filled_offset();
+  clock_.advance(std::chrono::seconds(2));
+  while (log->run_once()) {
+  }
+  disk_.crash(CrashKind::kPowerCut);
+  const auto after = open();
+  EXPECT_EQ(after->filled_offset(), end);
+  EXPECT_TRUE(after->recovery_report().damaged.empty());
 }
 
 }  // namespace

@@ -25,6 +25,11 @@ class LostNameTest : public ::testing::Test {
     static const std::string body(kFileBytes / 2, 'b');
     return log.append({.topic = "orders", .body = std::as_bytes(std::span(body))}, {}, {});
   }
+  static void run_until_idle(CommitLog& log) {
+    while (log.run_once()) {
+    }
+  }
+
   CrashFileSystem disk_;
   ManualClock clock_;
 };
@@ -37,6 +42,31 @@ TEST_F(LostNameTest, AStoreThatLosesPowerBeforeItsFirstSyncOpensEmpty) {
   ASSERT_NE(after, nullptr);
   EXPECT_EQ(after->filled_offset(), PhysicalOffset{0});
   EXPECT_TRUE(append(*after));
+}
+
+// A slave's log may be synced up to the end of a file exactly, before the next one has its name.
+TEST_F(LostNameTest, AFullLogFileIsTheEndWhereTheNextOneLostItsName) {
+  const auto master = open("master");
+  ASSERT_TRUE(append(*master));
+  ASSERT_TRUE(append(*master));
+  const PhysicalOffset roll{kFileBytes};
+  const auto first = master->read_raw(PhysicalOffset{0}, kFileBytes);
+  const auto second = master->read_raw(roll, kFileBytes);
+  ASSERT_TRUE(first && second);
+
+  const auto slave = open("slave");
+  ASSERT_TRUE(slave->append_raw(PhysicalOffset{0}, *first));
+  ASSERT_TRUE(slave->flush());
+  clock_.advance(std::chrono::seconds(2));
+  run_until_idle(*slave);
+  ASSERT_EQ(slave->flushed_offset(), roll);
+  ASSERT_TRUE(slave->append_raw(roll, *second));
+  disk_.crash(CrashKind::kPowerCut);
+
+  const auto after = open("slave");
+  ASSERT_NE(after, nullptr);
+  EXPECT_EQ(after->filled_offset(), roll);
+  EXPECT_TRUE(after->append_raw(roll, *second));
 }
 
 }  // namespace
