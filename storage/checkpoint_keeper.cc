@@ -9,7 +9,8 @@ CheckpointKeeper::CheckpointKeeper(CheckpointFiles files, Checkpoint recovered)
     : limit_(recovered.written_limit.value),
       files_(std::move(files)),
       checkpoint_(std::move(recovered)),
-      earlier_ranges_(checkpoint_.own_ranges) {}
+      earlier_ranges_(checkpoint_.own_ranges),
+      shared_ranges_(std::make_shared<const std::vector<OwnRange>>(earlier_ranges_)) {}
 
 Result<void> CheckpointKeeper::raise_limit(PhysicalOffset limit,
                                            std::optional<PhysicalOffset> own_begin) {
@@ -98,9 +99,9 @@ std::vector<DamagedRange> CheckpointKeeper::quarantine() const {
   return checkpoint_.quarantine;
 }
 
-std::vector<OwnRange> CheckpointKeeper::own_ranges() const {
+std::shared_ptr<const std::vector<OwnRange>> CheckpointKeeper::own_ranges() const {
   MutexLock lock(mutex_);
-  return checkpoint_.own_ranges;
+  return shared_ranges_;
 }
 
 PhysicalOffset CheckpointKeeper::synced() const {
@@ -132,16 +133,16 @@ void CheckpointKeeper::apply(const LogSnapshot& snapshot, std::uint64_t last_rec
 }
 
 void CheckpointKeeper::close_ranges_at(PhysicalOffset end) {
-  checkpoint_.own_ranges = earlier_ranges_;
-  if (!own_begin_ || *own_begin_ >= end) {
-    return;
-  }
   std::vector<OwnRange>& ranges = checkpoint_.own_ranges;
-  if (!ranges.empty() && ranges.back().end >= *own_begin_) {
-    ranges.back().end = std::max(ranges.back().end, end);
-  } else {
-    ranges.push_back({.begin = *own_begin_, .end = end});
+  ranges = earlier_ranges_;
+  if (own_begin_ && *own_begin_ < end) {
+    if (!ranges.empty() && ranges.back().end >= *own_begin_) {
+      ranges.back().end = std::max(ranges.back().end, end);
+    } else {
+      ranges.push_back({.begin = *own_begin_, .end = end});
+    }
   }
+  shared_ranges_ = std::make_shared<const std::vector<OwnRange>>(ranges);
 }
 
 Result<void> CheckpointKeeper::write() {

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -56,7 +57,7 @@ class CheckpointKeeper {
   bool add_quarantine(const DamagedRange& range);
   std::vector<DamagedRange> quarantine() const;
   // Ranges in which a `__CRC32#` is ours; this run's last one is open-ended.
-  std::vector<OwnRange> own_ranges() const;
+  std::shared_ptr<const std::vector<OwnRange>> own_ranges() const;
 
   PhysicalOffset synced() const;
   std::int64_t saves() const { return saves_.load(); }
@@ -74,6 +75,8 @@ class CheckpointKeeper {
   Checkpoint checkpoint_ KEROLOX_GUARDED_BY(mutex_);
   std::vector<OwnRange> earlier_ranges_ KEROLOX_GUARDED_BY(mutex_);  // of earlier runs
   std::optional<PhysicalOffset> own_begin_ KEROLOX_GUARDED_BY(mutex_);
+  // A copy of checkpoint_.own_ranges that readers share.
+  std::shared_ptr<const std::vector<OwnRange>> shared_ranges_ KEROLOX_GUARDED_BY(mutex_);
   // Where in checkpoint_.queue_offsets a queue is, by the address of its topic in the table.
   std::unordered_map<const std::string*, std::size_t> places_ KEROLOX_GUARDED_BY(mutex_);
 };

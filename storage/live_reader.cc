@@ -82,7 +82,7 @@ Result<void> LiveReader::read_from(LogBytes& bytes, PhysicalOffset offset,
     return shutdown_error();
   }
   const std::int64_t truncations = truncations_.load();
-  const std::vector<OwnRange> own_ranges = keeper_.own_ranges();
+  const std::shared_ptr<const std::vector<OwnRange>> own_ranges = keeper_.own_ranges();
   const LogReadLimits limits{.min = files_.min_offset(),
                              .end = options.limit == ReadOptions::Limit::kConfirmed
                                         ? state_.confirmed()
@@ -90,7 +90,7 @@ Result<void> LiveReader::read_from(LogBytes& bytes, PhysicalOffset offset,
                              .file_bytes = files_.file_bytes(),
                              .count_max = options.count_max,
                              .bytes_max = options.bytes_max,
-                             .own_ranges = own_ranges};
+                             .own_ranges = *own_ranges};
   KEROLOX_RETURN_IF_ERROR(LogReader::read(bytes, offset, limits, batch));
   if (batch.damaged().empty()) {
     return {};
@@ -101,20 +101,21 @@ Result<void> LiveReader::read_from(LogBytes& bytes, PhysicalOffset offset,
         .with_number("offset", offset.value)
         .with_number("max", state_.filled.value().value);
   }
-  return quarantine(offset, batch);
-}
-
-Result<void> LiveReader::quarantine(PhysicalOffset offset, const ReadBatch& batch) {
-  // An offset inside a record looks like damage, too; only the chain of records from the file's
-  // begin can tell. Where that chain is broken before `offset`, the caller is believed.
   if (batch.damaged().front().offset == offset) {
-    const Result<PhysicalOffset> before = record_before(offset);
-    if (!before && before.error().code() == ErrorCode::kInvalidArgument) {
+    // An offset inside a record looks like damage, too.
+    KEROLOX_ASSIGN_OR_RETURN(const bool begins, record_begins_at(bytes, offset, limits));
+    if (!begins) {
+      batch.clear();
       return Error(ErrorCode::kCorruption, "no record begins here")
           .at("offset " + std::to_string(offset.value))
           .with_remedy("read from a record's begin: one from a receipt, a queue or next_offset()");
     }
   }
+  quarantine(batch);
+  return {};
+}
+
+void LiveReader::quarantine(const ReadBatch& batch) {
   for (const DamagedRange& range : batch.damaged()) {
     if (!keeper_.add_quarantine(range)) {
       continue;
@@ -125,7 +126,6 @@ Result<void> LiveReader::quarantine(PhysicalOffset offset, const ReadBatch& batc
                                  std::to_string(range.offset.value) + ": " + range.fault);
     }
   }
-  return {};
 }
 
 Result<PhysicalOffset> LiveReader::record_before(PhysicalOffset offset) {

@@ -44,7 +44,7 @@ class LiveReader {
  private:
   Result<void> read_from(LogBytes& bytes, PhysicalOffset offset, const ReadOptions& options,
                          ReadBatch& batch);
-  Result<void> quarantine(PhysicalOffset offset, const ReadBatch& batch);
+  void quarantine(const ReadBatch& batch);
 
   LogState& state_;
   LogFileQueue& files_;
