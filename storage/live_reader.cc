@@ -83,15 +83,20 @@ Result<void> LiveReader::read_from(LogBytes& bytes, PhysicalOffset offset,
   }
   const std::int64_t truncations = truncations_.load();
   const std::shared_ptr<const std::vector<OwnRange>> own_ranges = keeper_.own_ranges();
+  // The confirm offset may lie inside a record, since replicas and syncs count bytes: such a record
+  // is looked at whole, so that it is not taken for damage, but not shown yet.
+  const PhysicalOffset readable = state_.readable();
+  const PhysicalOffset visible = options.limit == ReadOptions::Limit::kConfirmed
+                                     ? std::min(readable, state_.confirmed())
+                                     : readable;
   const LogReadLimits limits{.min = files_.min_offset(),
-                             .end = options.limit == ReadOptions::Limit::kConfirmed
-                                        ? state_.confirmed()
-                                        : state_.readable(),
+                             .end = offset < visible ? readable : visible,
                              .file_bytes = files_.file_bytes(),
                              .count_max = options.count_max,
                              .bytes_max = options.bytes_max,
                              .own_ranges = *own_ranges};
   KEROLOX_RETURN_IF_ERROR(LogReader::read(bytes, offset, limits, batch));
+  LogReader::trim(batch, offset, visible);
   if (batch.damaged().empty()) {
     return {};
   }

@@ -258,4 +258,22 @@ Result<void> LogReader::read(LogBytes& bytes, PhysicalOffset offset, const LogRe
   return {};
 }
 
+void LogReader::trim(ReadBatch& batch, PhysicalOffset begin, PhysicalOffset end) {
+  PhysicalOffset kept_to = begin;
+  std::erase_if(batch.views_,
+                [end](const MessageView& view) { return view.offset + view.record_bytes > end; });
+  std::erase_if(batch.damaged_,
+                [end](const DamagedRange& range) { return range.offset + range.bytes > end; });
+  if (batch.next_offset_ <= end) {
+    return;
+  }
+  if (!batch.damaged_.empty()) {
+    kept_to = std::max(kept_to, batch.damaged_.back().offset + batch.damaged_.back().bytes);
+  }
+  if (!batch.views_.empty()) {
+    kept_to = std::max(kept_to, batch.views_.back().offset + batch.views_.back().record_bytes);
+  }
+  batch.next_offset_ = kept_to;
+}
+
 }  // namespace kerolox::storage

@@ -47,6 +47,8 @@ class LogReader {
   // Errors: kOutOfRange (min and end in it), kIoError.
   static Result<void> read(LogBytes& bytes, PhysicalOffset offset, const LogReadLimits& limits,
                            ReadBatch& batch);
+  // Takes what reaches over `end` out of the batch again, which was read from `begin`.
+  static void trim(ReadBatch& batch, PhysicalOffset begin, PhysicalOffset end);
 
  private:
   class Filling;

@@ -99,6 +99,27 @@ TEST_F(CommitLogRawTest, APartOfARecordIsFilledButNeverReadable) {
   EXPECT_GT(log_->confirm_offset(), second);
 }
 
+// Syncs and replicas count bytes: what they confirm may end inside a record.
+TEST_F(CommitLogRawTest, P3P6AConfirmOffsetInsideARecordHidesItAndQuarantinesNothing) {
+  make_master();
+  ReadBatch batch;
+  ASSERT_TRUE(master_->read(PhysicalOffset{0}, {.count_max = 2, .limit = Limit::kFilled}, batch));
+  const PhysicalOffset second = batch[1].offset;
+  open(FlushPolicy::kSync);
+  ASSERT_TRUE(copy_step(second.value + 50));
+  ASSERT_TRUE(log_->flush());
+  ASSERT_TRUE(copy_step(1 << 20));
+
+  EXPECT_EQ(bodies(Limit::kConfirmed).size(), 1U);
+  const ReadBatch hidden = read(second, Limit::kConfirmed);
+  EXPECT_TRUE(hidden.empty());
+  EXPECT_TRUE(hidden.damaged().empty());
+  EXPECT_EQ(hidden.next_offset(), second);
+  EXPECT_TRUE(log_->quarantine().empty());
+  ASSERT_TRUE(log_->flush());
+  EXPECT_GT(bodies(Limit::kConfirmed).size(), 1U);
+}
+
 TEST_F(CommitLogRawTest, APartOfARecordIsCutByARestartAndComesAgain) {
   make_master();
   open(FlushPolicy::kSync);
