@@ -47,7 +47,6 @@ Result<Appender::RawRecords> Appender::check_raw(std::span<const std::byte> byte
       return found;
     }
     rest = rest.subspan(static_cast<std::size_t>(skip));
-    skip = 0;
     const PhysicalOffset at = found.records_end;
     const std::int64_t remaining = file_bytes - at.value % file_bytes;
     const DecodedRecord record =

@@ -15,7 +15,7 @@ cd "$(dirname "$0")/.."
 
 readonly TEST_PACKAGES=(ccache libbenchmark-dev libgmock-dev libgtest-dev zstd)
 readonly ROOT_TEST_PACKAGES=(e2fsprogs mount xfsprogs)
-readonly GATE_PACKAGES=(clang-19 clang-format-19 clang-tidy-19 libclang-rt-19-dev llvm-19)
+readonly GATE_PACKAGES=(clang-19 clang-format-19 clang-tidy-19 libclang-rt-19-dev llvm-19 patch)
 readonly JAVA_PACKAGES=(maven openjdk-17-jdk-headless python3)
 
 mode=${1:-quick}
