@@ -44,7 +44,7 @@ crash() {
   fi
   echo "$output" | awk -v unit="$2," -v seed="$seed" '
     $2 == unit { times += $1; acknowledged += $3 }
-    END { print times " " unit " " acknowledged " acknowledgements, none missing; seed " seed; exit times == 0 }'
+    END { print times " " unit " " acknowledged " acknowledgements, none missing that was promised; seed " seed; exit times == 0 }'
 }
 
 fuzz() {

@@ -34,7 +34,8 @@ run() {
 
 rm -rf "$copy"
 mkdir -p "$copy"
-cp -a CMakeLists.txt CMakePresets.json README.md bench cmake examples storage tests tools "$copy"
+# Not cp -a: an object of an earlier run, with a bug in it, must be older than its source.
+cp -R CMakeLists.txt CMakePresets.json README.md bench cmake examples storage tests tools "$copy"
 cmake -S "$copy" -B "$tree" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DKEROLOX_REFCLUSTER= >build/planted/configure.log
 
 uncaught=0
@@ -47,7 +48,7 @@ for name in "${names[@]}"; do
     verdict="no test matches its filter"
   elif ! patch --silent -p1 -d "$copy" <"$patch" >"build/planted/$name.log"; then
     verdict="its patch does not apply to these sources"
-    rm -rf "$copy"/storage && cp -a storage "$copy"
+    rm -rf "$copy"/storage && cp -R storage "$copy"
   else
     if ! build "$name"; then
       verdict="the sources do not compile with it"
