@@ -11,6 +11,11 @@ constexpr std::int64_t kFileBytesMin = 4096;
 constexpr std::int64_t kIndexSlotsMax = 25'000'000;  // an index file's length is a signed i32
 constexpr std::int64_t kBodyBytesLimit = std::int64_t{1} << 30;  // a record's size is a signed i32
 
+// Longer waits would overflow a deadline in nanoseconds, and mean "for ever" anyway.
+constexpr std::chrono::milliseconds kWaitMax = std::chrono::hours(24 * 365);
+
+bool is_wait(std::chrono::milliseconds wait) { return wait.count() > 0 && wait <= kWaitMax; }
+
 }  // namespace
 
 Result<void> CommitLogOptions::validate() const {
@@ -30,10 +35,10 @@ Result<void> CommitLogOptions::validate() const {
   check(replica_count >= 0, "replica_count is negative");
   check((replica_level == ReplicaLevel::kNone) == (replica_count == 0),
         "replica_count must be at least 1 with a replica_level, and 0 without");
-  check(flush_interval.count() > 0, "flush_interval is not positive");
+  check(is_wait(flush_interval), "flush_interval is outside 1 ms to 1 year");
   check(flush_bytes > 0, "flush_bytes is not positive");
-  check(sync_timeout.count() > 0, "sync_timeout is not positive");
-  check(replica_timeout.count() > 0, "replica_timeout is not positive");
+  check(is_wait(sync_timeout), "sync_timeout is outside 1 ms to 1 year");
+  check(is_wait(replica_timeout), "replica_timeout is outside 1 ms to 1 year");
   check(body_bytes_max > 0 && body_bytes_max <= kBodyBytesLimit,
         "body_bytes_max is outside 1 byte to 1 GiB");
   check(tickets_max > 0, "tickets_max is not positive");

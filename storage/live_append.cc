@@ -19,11 +19,21 @@ std::vector<RecordEncoder>& encoders(std::size_t count) {
   return kept;
 }
 
+// More would overflow a deadline in nanoseconds.
+constexpr std::chrono::milliseconds kWaitMax = std::chrono::hours(24 * 365);
+
 }  // namespace
 
 RecordLimits LiveCommitLog::record_limits() const {
   return {.body_bytes_max = options_.body_bytes_max,
           .allow_long_topics = options_.allow_long_topics};
+}
+
+std::chrono::nanoseconds LiveCommitLog::timeout_of(const AppendOptions& options,
+                                                   ReplicaLevel replicas) const {
+  const std::chrono::milliseconds wanted = options.timeout.value_or(
+      replicas == ReplicaLevel::kNone ? options_.sync_timeout : options_.replica_timeout);
+  return std::clamp(wanted, std::chrono::milliseconds(0), kWaitMax);
 }
 
 Result<Appender::Demand> LiveCommitLog::demand_of(const AppendOptions& options, bool waits) const {
@@ -44,11 +54,7 @@ Result<Appender::Demand> LiveCommitLog::demand_of(const AppendOptions& options, 
         .with_number("replicas_of_the_log", options_.replica_count)
         .with_remedy("ask for at most the log's replica_count, and for 0 with ReplicaLevel::kNone");
   }
-  demand.timeout =
-      level.replicas == ReplicaLevel::kNone ? options_.sync_timeout : options_.replica_timeout;
-  if (options.timeout) {
-    demand.timeout = *options.timeout;
-  }
+  demand.timeout = timeout_of(options, level.replicas);
   return demand;
 }
 
@@ -177,10 +183,8 @@ Result<AppendReceipt> LiveCommitLog::wait_for(const AppendOptions& options, cons
   });
   KEROLOX_RETURN_IF_ERROR(append(completion));
   const auto done = [&slot] { return slot.done.load(std::memory_order_acquire); };
-  const std::chrono::nanoseconds timeout = options.timeout.value_or(
-      options_.replica_level == ReplicaLevel::kNone ? options_.sync_timeout
-                                                    : options_.replica_timeout);
-  MonotonicTime deadline = clock_.monotonic() + timeout;
+  const ReplicaLevel replicas = options.level ? options.level->replicas : options_.replica_level;
+  MonotonicTime deadline = clock_.monotonic() + timeout_of(options, replicas);
   while (!flush_->drive_until(done, deadline)) {
     expire_step();
     deadline = clock_.monotonic() + std::chrono::milliseconds(1);

@@ -54,6 +54,12 @@ Result<std::unique_ptr<CommitLog>> LiveCommitLog::open(CommitLogOptions options,
   KEROLOX_RETURN_IF_ERROR(options.validate());
   KEROLOX_RETURN_IF_ERROR(check_directories(options));
   KEROLOX_RETURN_IF_ERROR(check_exists(options, file_system));
+  // Before the lock leaves its stamp in a store that is not for us; and again once it cannot
+  // change.
+  KEROLOX_ASSIGN_OR_RETURN(const bool held, StoreLock::held(options.directory, file_system));
+  if (!held) {
+    KEROLOX_RETURN_IF_ERROR(check_supported(options.directory, true, file_system));
+  }
   KEROLOX_ASSIGN_OR_RETURN(StoreLock lock, StoreLock::take(options.directory, file_system, clock));
   KEROLOX_RETURN_IF_ERROR(check_supported(options.directory, true, file_system));
 
@@ -250,8 +256,12 @@ Result<void> LiveCommitLog::close(const CloseOptions& options) {
                                           .master_flushed = {},
                                           .confirm = state_.flushed()});
     if (result) {
-      KEROLOX_ASSIGN_OR_RETURN(const std::uint64_t hash, java_files_.checkpoint_hash());
-      keeper_->set_java_files(hash, 0);
+      const Result<std::uint64_t> hash = java_files_.checkpoint_hash();
+      if (hash) {
+        keeper_->set_java_files(*hash, 0);
+      } else {
+        result = hash.error();
+      }
     }
   }
   if (result) {

@@ -91,6 +91,7 @@ class LiveCommitLog final : public CommitLog {
     std::span<RecordPosition> positions;
     bool leads_the_sync = false;
   };
+  std::chrono::nanoseconds timeout_of(const AppendOptions& options, ReplicaLevel replicas) const;
   Result<Appender::Demand> demand_of(const AppendOptions& options, bool waits) const;
   Result<Ticket> append_message(const Message& message, const AppendOptions& options,
                                 const Caller& caller);

@@ -184,8 +184,9 @@ Result<std::vector<std::byte>> LiveReader::read_raw(PhysicalOffset offset, std::
   LiveBytes source(files_, end - kMemoryWindowBytes, false);
   std::vector<std::byte> buffer;
   std::shared_ptr<const void> pin;
-  KEROLOX_ASSIGN_OR_RETURN(const std::span<const std::byte> found,
-                           source.bytes_at(offset, std::min(bytes, end - offset), buffer, pin));
+  KEROLOX_ASSIGN_OR_RETURN(
+      const std::span<const std::byte> found,
+      source.bytes_at(offset, std::clamp<std::int64_t>(bytes, 0, end - offset), buffer, pin));
   return std::vector<std::byte>(found.begin(), found.end());
 }
 

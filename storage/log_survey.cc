@@ -152,7 +152,8 @@ Survey::Fit Survey::fit_file_begin(PhysicalOffset synced) const {
 Result<Survey::Fit> Survey::fit_last_record(const Checkpoint& checkpoint) {
   const PhysicalOffset place = checkpoint.last_record;
   const std::int64_t record_bytes = checkpoint.synced - place;
-  RecordCursor cursor(bytes_, found_.layout.file_bytes, checkpoint.synced, {});
+  // By its own checksum, too: a flipped bit of its header is rot of one record, not another log.
+  RecordCursor cursor(bytes_, found_.layout.file_bytes, checkpoint.synced, checkpoint.own_ranges);
   KEROLOX_ASSIGN_OR_RETURN(std::span<const std::byte> bytes,
                            cursor.bytes_at(place, kRecordBytesMin));
   const DecodedRecord head = decode_head(bytes);

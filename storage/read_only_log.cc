@@ -103,6 +103,9 @@ void SurveyedLog::describe_last_run(StoreInfo& info) const {
     info.record_crc = !survey_.checkpoint->own_ranges.empty() &&
                       survey_.checkpoint->own_ranges.back().end >= survey_.checkpoint->synced;
   }
+  if (survey_.missing_file && survey_.checkpoint_void && !survey_.missing_is_end) {
+    info.lost_file = log_file_name(*survey_.missing_file);
+  }
   if (survey_.checkpoint || !survey_.layout.files.empty()) {
     info.last_writer = survey_.java_wrote ? LastWriter::kJava : LastWriter::kKerolox;
   }

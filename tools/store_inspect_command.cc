@@ -80,6 +80,9 @@ std::string as_text(const std::string& store, const StoreInfo& info) {
   }
   add_line(text, "files",
            std::to_string(info.files.size()) + " of " + std::to_string(info.file_bytes) + " bytes");
+  if (!info.lost_file.empty()) {
+    add_line(text, "lost", info.lost_file + " is missing, and held records that were on disk");
+  }
   add_line(text, "queue files", bytes_or_unknown(info.queue_file_bytes, " bytes each"));
   add_line(text, "index files", bytes_or_unknown(info.index_slots, " slots each"));
   for (const storage::LogFileInfo& file : info.files) {
@@ -125,6 +128,7 @@ std::string as_json(const std::string& store, const StoreInfo& info) {
       .add("file_bytes", info.file_bytes)
       .add("queue_file_bytes", info.queue_file_bytes)
       .add("index_slots", info.index_slots)
+      .add("lost_file", info.lost_file)
       .add("min_offset", info.min_offset.value)
       .add("end_offset", info.end.value)
       .add("end_kind", storage::name(info.end_kind))

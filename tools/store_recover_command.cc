@@ -68,7 +68,9 @@ class StoreRecoverCommand : public Command {
     return "recover a store as its next writer would, and close it";
   }
   std::string_view notes() const override {
-    return "Exit code 1 if a part of the log is damaged and had to be quarantined.\n";
+    return "Looks at what lies above the recorded synced offset; `store verify` looks at all of "
+           "the log.\n"
+           "Exit code 1 if a part of what it looked at is damaged and had to be quarantined.\n";
   }
 
   void declare(FlagTable& flags) override {

@@ -31,6 +31,11 @@ struct Findings {
 // Where the log ends is a fault only if a stop was clean: a writer that is running, or was killed,
 // leaves whatever it had half done, and recovery cuts it.
 void judge_end(const StoreInfo& info, Findings& findings) {
+  if (!info.lost_file.empty()) {
+    findings.problems.push_back("the log file " + info.lost_file +
+                                " is missing, and held records that were on disk: restore it from "
+                                "a backup or a replica");
+  }
   const std::string end = "the log ends at " + std::to_string(info.end.value) + ": " +
                           std::string(storage::name(info.end_kind));
   switch (info.end_kind) {

@@ -38,7 +38,8 @@ struct AppendOptions {
   // Nothing: what the log's flush policy and replication demand, or memory alone for a message
   // whose property WAIT is "false".
   std::optional<Level> level{};
-  // Nothing: the log's sync_timeout, or replica_timeout where replicas are waited for.
+  // Below 0 counts as 0, above a year as a year. Nothing: the log's sync_timeout, or
+  // replica_timeout where replicas are waited for.
   std::optional<std::chrono::milliseconds> timeout{};
 };
 

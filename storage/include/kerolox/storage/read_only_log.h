@@ -47,6 +47,9 @@ struct StoreInfo {
   PhysicalOffset min_offset;
   PhysicalOffset end;             // where the records end now
   PhysicalOffset flushed_offset;  // recorded as synced; min_offset in a store of Java's
+  // Name of a log file that is missing and held records that were recorded as synced: opening for
+  // writing refuses, since what follows `end` is lost. Empty: none.
+  std::string lost_file;
   LogEnd end_kind = LogEnd::kEmpty;
   LastWriter last_writer = LastWriter::kNobody;
   bool abort_file = false;
