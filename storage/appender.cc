@@ -197,8 +197,9 @@ Result<Ticket> Appender::append(std::span<Item> items, const Demand& demand,
     }
   }
   copy(items, *where.file, where.position, positions.data(), first);
-  state_.filled.publish(sequence, ticket.end);
+  // The file first: once our copy counts as finished, a truncation may take the file away.
   where.file->publish(where.position + bytes);
+  state_.filled.publish(sequence, ticket.end);
   if (waits && state_.failed()) {
     // The failure may have passed over the board before our ticket was on it.
     tickets_.fail_above(state_.flushed(), state_.refusal());

@@ -40,7 +40,7 @@ class LogFile {
   // Copies a part of a record to its place. Never blocks, never fails; [position, position + size)
   // must lie below prepared_bytes().
   virtual void fill(std::int64_t position, std::span<const std::byte> bytes) = 0;
-  // All of [0, position) has been filled: the back end may begin to write it.
+  // A record that ends at `position` has been filled; others in front of it may still be under way.
   virtual void publish(std::int64_t position) = 0;
 
   // Two steps, so that several files can be under way at once: ask that [0, position) become

@@ -21,7 +21,7 @@ TEST_F(CommitLogOpenTest, P8AllFaultsOfTheOptionsComeAtOnce) {
   wrong.flush_interval = 0ms;
   wrong.flush_bytes = 0;
   wrong.sync_timeout = 0ms;
-  wrong.replica_timeout = -1ms;
+  wrong.replica_timeout = std::chrono::milliseconds::max();  // would overflow in nanoseconds
   wrong.body_bytes_max = 0;
   wrong.tickets_max = 0;
   const auto refused = wrong.validate();

@@ -411,6 +411,22 @@ TEST_F(RecoveryTest, P6RotOfTheLastSyncedRecordIsQuarantinedAndStaysSo) {
   EXPECT_EQ(again.checkpoint.quarantine.size(), 1U);
 }
 
+// Its header alone: without our own checksum it would pass for another log's record.
+TEST_F(RecoveryTest, P6W1AFlippedHeaderBitOfTheLastSyncedRecordVoidsNothing) {
+  log_.append("good");
+  const PhysicalOffset rotten = log_.append("rotten");
+  write_log();
+  save(checkpoint_at(log_.end()));
+  constexpr std::int64_t kStoreTimestampAt = 56;
+  disk_.rot(log_directory() / log_file_name(log_.min()), rotten.value + kStoreTimestampAt,
+            std::as_bytes(std::span("?", 1)));
+  const RecoveredLog recovered = recover();
+  ASSERT_EQ(recovered.report.damaged.size(), 1U);
+  EXPECT_EQ(recovered.report.damaged[0].offset, rotten);
+  EXPECT_EQ(recovered.report.scanned_from, log_.end());
+  EXPECT_FALSE(recovered.checkpoint.own_ranges.empty());
+}
+
 TEST_F(RecoveryTest, P6W10RotInAStoreOfJavasIsToldFromItsEndByTheCheckpointsTime) {
   log_.append("one", {.record_crc = false});
   const PhysicalOffset rotten = log_.append("rotten", {.record_crc = false});

@@ -116,6 +116,37 @@ TEST_F(StoreCommandsTest, ForeignAndTruncatedFilesAreNamed) {
   expect_fault(kerolox({"store", "verify", "--store", store()}), 1, {"00000000000000004096"});
 }
 
+TEST_F(StoreCommandsTest, ALostFileOfSyncedRecordsIsNamedEverywhere) {
+  std::string lines;
+  for (int i = 0; i < 60; ++i) {
+    lines += std::to_string(i) + "\n";
+  }
+  put_lines(lines, {"--log_file_bytes=4096"});
+  const fs::path lost = store() + "/commitlog/00000000000000004096";
+  ASSERT_TRUE(fs::exists(lost));
+  for (const fs::directory_entry& file : fs::directory_iterator(store() + "/commitlog")) {
+    if (file.path() > lost) {
+      fs::remove(file.path());
+    }
+  }
+  fs::remove(lost);
+  EXPECT_FALSE(verify(1)["good"].boolean());
+  const JsonValue seen = json({"store", "inspect", "--store", store(), "--output=json"}, 0);
+  EXPECT_FALSE(text(seen["lost_file"]).empty());
+  const Finished put = kerolox({"put", "--store", store(), "--topic=t"}, {.input = "x"});
+  EXPECT_EQ(put.code, 1);
+  EXPECT_NE(put.err.find("a log file is missing"), std::string::npos) << put.err;
+}
+
+TEST_F(StoreCommandsTest, SizesChosenAtCreationAreShownAndKept) {
+  put_lines("a\n", {"--log_file_bytes=4096", "--queue_file_bytes=400", "--index_slots=100"});
+  const JsonValue seen = json({"store", "inspect", "--store", store(), "--output=json"}, 0);
+  EXPECT_EQ(seen["queue_file_bytes"].integer(), 400);
+  EXPECT_EQ(seen["index_slots"].integer(), 100);
+  expect_fault(kerolox({"put", "--store", store(), "--topic=t", "--index_slots=7"}, {.input = "x"}),
+               2, {"index_slots", "100"});
+}
+
 TEST_F(StoreCommandsTest, InspectTellsOurStoreFromJavas) {
   put_lines("a\nb\n", {"--log_file_bytes=4096"});
   const JsonValue ours = json({"store", "inspect", "--store", store(), "--output=json"}, 0);
