@@ -212,7 +212,7 @@ Result<AppendReceipt> LiveCommitLog::append_batch_and_wait(std::span<const Messa
 }
 
 Result<void> LiveCommitLog::append_raw(PhysicalOffset at, std::span<const std::byte> bytes) {
-  const Result<void> appended = appender_.append_raw(at, bytes);
+  Result<void> appended = appender_.append_raw(at, bytes);
   if (!appended) {
     if (state_.failed()) {
       end_waits();

@@ -193,17 +193,19 @@ void LiveCommitLog::read(PhysicalOffset offset, const ReadOptions& options, Read
     done(std::move(batch));
     return;
   }
+  QueuedRead queued{.offset = offset, .options = options, .done = std::move(done)};
   bool closed = false;
   {
     // close() ends what is queued, once it has set `closed`.
     MutexLock lock(reads_mutex_);
     closed = state_.closed.load();
     if (!closed) {
-      reads_.push_back({.offset = offset, .options = options, .done = std::move(done)});
+      reads_.emplace_back();
+      std::swap(reads_.back(), queued);
     }
   }
   if (closed) {
-    done(shutdown_error());
+    queued.done(shutdown_error());
     return;
   }
   maintain_wakeup_.notify();

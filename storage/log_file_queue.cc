@@ -85,7 +85,7 @@ LogLayout LogFileQueue::layout() const {
 
 Result<void> LogFileQueue::make_spare() {
   // One that an earlier attempt left unfinished holds nothing.
-  const Result<void> removed = file_system_.remove(spare_path());
+  Result<void> removed = file_system_.remove(spare_path());
   if (!removed && removed.error().code() != ErrorCode::kNotFound) {
     return removed;
   }
@@ -109,9 +109,13 @@ void LogFileQueue::release_memory_below(PhysicalOffset filled) {
   if (files_.empty()) {
     return;
   }
-  for (std::size_t index = files_.size() - 1; index-- > 0 && files_[index].file->in_memory();) {
-    if (files_[index].file->base() + options_.file_bytes <= filled) {
-      files_[index].file->release_memory();
+  for (std::size_t index = files_.size() - 1; index > 0; --index) {
+    MappedLogFile& file = *files_[index - 1].file;
+    if (!file.in_memory()) {
+      return;
+    }
+    if (file.base() + options_.file_bytes <= filled) {
+      file.release_memory();
     }
   }
 }
@@ -290,7 +294,7 @@ Result<void> LogFileQueue::truncate(PhysicalOffset end) {
 Result<void> LogFileQueue::remove_spare() {
   MutexLock preparing(prepare_mutex_);
   spare_.reset();
-  const Result<void> removed = file_system_.remove(spare_path());
+  Result<void> removed = file_system_.remove(spare_path());
   if (!removed && removed.error().code() != ErrorCode::kNotFound) {
     return removed;
   }

@@ -116,9 +116,9 @@ const JsonValue* JsonValue::find(std::string_view name) const {
 }
 
 const JsonValue& JsonValue::operator[](std::string_view name) const {
-  static const JsonValue nothing;
+  static const JsonValue kNothing;
   const JsonValue* value = find(name);
-  return value == nullptr ? nothing : *value;
+  return value == nullptr ? kNothing : *value;
 }
 
 }  // namespace kerolox::tools
