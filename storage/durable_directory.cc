@@ -1,31 +1,18 @@
 #include "storage/durable_directory.h"
 
-#include <utility>
-#include <vector>
-
 namespace kerolox::storage {
 
 Result<void> create_durable_directories(const std::filesystem::path& directory,
                                         FileSystem& file_system) {
-  std::vector<std::filesystem::path> parents;
-  for (std::filesystem::path missing = directory; !missing.empty();) {
-    const auto status = file_system.status(missing);
-    if (status) {
-      break;
-    }
-    if (status.error().code() != ErrorCode::kNotFound) {
-      return status.error();
-    }
-    std::filesystem::path parent = missing.parent_path();
-    parents.push_back(parent.empty() ? "." : parent);
-    missing = std::move(parent);
-  }
-  if (parents.empty()) {
-    return {};
-  }
   KEROLOX_RETURN_IF_ERROR(file_system.create_directories(directory));
-  for (const std::filesystem::path& parent : parents) {
-    KEROLOX_RETURN_IF_ERROR(file_system.sync_directory(parent));
+  // All the way up: what is there may have been made by a process that died before it could sync.
+  for (std::filesystem::path at = directory; at.has_relative_path(); at = at.parent_path()) {
+    const std::filesystem::path parent = at.has_parent_path() ? at.parent_path() : ".";
+    Result<void> synced = file_system.sync_directory(parent);
+    // In a folder that we may not read we have made nothing.
+    if (!synced && synced.error().code() != ErrorCode::kPermission) {
+      return synced;
+    }
   }
   return {};
 }
