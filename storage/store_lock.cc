@@ -174,10 +174,19 @@ Result<void> write_stamp(const std::filesystem::path& directory, FileSystem& fil
 
 Result<std::unique_ptr<File>> take_lock(const std::filesystem::path& directory,
                                         FileSystem& file_system, const Clock& clock) {
-  KEROLOX_RETURN_IF_ERROR(create_durable_directories(directory / "kerolox", file_system));
+  // A store that somebody holds is not touched, not even by a sync: those come with the lock.
+  const std::filesystem::path ours = directory / "kerolox";
+  const auto there = file_system.status(ours);
+  if (!there && there.error().code() != ErrorCode::kNotFound) {
+    return there.error();
+  }
+  if (!there) {
+    KEROLOX_RETURN_IF_ERROR(file_system.create_directories(ours));
+  }
   for (int tries = 0; tries < kTriesMax; ++tries) {
     KEROLOX_ASSIGN_OR_RETURN(std::unique_ptr<File> file, try_take(directory, file_system));
     if (file) {
+      KEROLOX_RETURN_IF_ERROR(create_durable_directories(ours, file_system));
       KEROLOX_RETURN_IF_ERROR(write_lock_text(*file));
       KEROLOX_RETURN_IF_ERROR(write_stamp(directory, file_system, clock));
       return file;
