@@ -15,18 +15,17 @@ CheckpointKeeper::CheckpointKeeper(CheckpointFiles files, Checkpoint recovered)
 Result<void> CheckpointKeeper::raise_limit(PhysicalOffset limit,
                                            std::optional<PhysicalOffset> own_begin) {
   MutexLock lock(mutex_);
-  if (limit <= checkpoint_.written_limit) {
+  // What a save that failed was to record does not count.
+  if (limit <= written_limit()) {
     return {};
   }
-  checkpoint_.written_limit = limit;
+  checkpoint_.written_limit = std::max(checkpoint_.written_limit, limit);
   checkpoint_.clean = false;
   if (own_begin) {
     own_begin_ = own_begin;
   }
-  close_ranges_at(limit);
-  KEROLOX_RETURN_IF_ERROR(write());
-  limit_.store(limit.value);
-  return {};
+  close_ranges_at(checkpoint_.written_limit);
+  return write();
 }
 
 Result<void> CheckpointKeeper::end_own_range() {
@@ -147,7 +146,9 @@ void CheckpointKeeper::close_ranges_at(PhysicalOffset end) {
 
 Result<void> CheckpointKeeper::write() {
   saves_.fetch_add(1);
-  return files_.save(checkpoint_);
+  KEROLOX_RETURN_IF_ERROR(files_.save(checkpoint_));
+  limit_.store(checkpoint_.written_limit.value);
+  return {};
 }
 
 }  // namespace kerolox::storage

@@ -34,7 +34,7 @@ class CheckpointKeeper {
  public:
   CheckpointKeeper(CheckpointFiles files, Checkpoint recovered);
 
-  // No byte at or above has been written or may be, until raise_limit() has returned.
+  // As saved: no byte at or above has been written or may be, until raise_limit() has succeeded.
   PhysicalOffset written_limit() const { return PhysicalOffset{limit_.load()}; }
   // `own_begin`: this run's own records begin there; nothing: as known.
   Result<void> raise_limit(PhysicalOffset limit,
