@@ -9,10 +9,8 @@
 namespace kerolox::storage {
 namespace {
 
-// How far the slow path prepares beyond what is needed, when the preparing thread has fallen
-// behind.
+// How far the slow path prepares beyond what is needed, when the keep thread has fallen behind.
 constexpr std::int64_t kInlinePrepareBytes = std::int64_t{256} << 10;
-constexpr std::int64_t kLimitStepBytes = std::int64_t{64} << 20;
 
 }  // namespace
 
@@ -58,9 +56,7 @@ Result<void> Appender::make_writable(LogFile* file, PhysicalOffset end) {
 
 Result<void> Appender::roll(LogFile* full) {
   if (full == nullptr) {
-    KEROLOX_ASSIGN_OR_RETURN(LogFile * first, files_.roll(reserved_, state_.filled.value()));
-    static_cast<void>(first);
-    return {};
+    return files_.roll(reserved_, state_.filled.value());
   }
   const std::int64_t position = reserved_ - full->base();
   const std::int64_t remaining = full->bytes() - position;
@@ -68,8 +64,7 @@ Result<void> Appender::roll(LogFile* full) {
   if (remaining > 0) {
     KEROLOX_RETURN_IF_ERROR(make_writable(full, reserved_ + kBlankBytesMin));
   }
-  KEROLOX_ASSIGN_OR_RETURN(LogFile * next, files_.roll(next_base, state_.filled.value()));
-  static_cast<void>(next);
+  KEROLOX_RETURN_IF_ERROR(files_.roll(next_base, state_.filled.value()));
   if (remaining > 0) {
     // From here on nothing can fail: the blank and the new file belong together.
     const std::uint64_t sequence = state_.filled.reserve();
@@ -283,8 +278,7 @@ Result<void> Appender::truncate(const PlanCut& plan, const PerformCut& perform) 
   std::vector<std::pair<std::string, NextQueueOffset>> lowered;
   KEROLOX_ASSIGN_OR_RETURN(
       const CutPlan cut, plan(records_end_, [&](const MessageView& record) {
-        const std::int32_t transaction = record.sys_flag & sys_flag::kTransactionMask;
-        if (transaction == 0 || transaction == sys_flag::kTransactionCommit) {
+        if (sys_flag::takes_queue_offset(record.sys_flag)) {
           lowered.push_back({std::string(record.topic),
                              {.topic = {}, .queue = record.queue, .next = record.queue_offset}});
         }

@@ -61,8 +61,7 @@ Result<Appender::RawRecords> Appender::check_raw(std::span<const std::byte> byte
         if (record.bytes + kBlankBytesMin > remaining) {
           return invalid("a record leaves no room for the end of its file");
         }
-        const std::int32_t transaction = record.view.sys_flag & sys_flag::kTransactionMask;
-        if (transaction == 0 || transaction == sys_flag::kTransactionCommit) {
+        if (sys_flag::takes_queue_offset(record.view.sys_flag)) {
           found.queues.push_back({.key = {record.view.topic, record.view.queue},
                                   .next = QueueOffset{record.view.queue_offset.value + 1}});
         }

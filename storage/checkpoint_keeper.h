@@ -30,6 +30,10 @@ struct LogSnapshot {
   std::vector<QueueOffsetTable::Change> changes;
 };
 
+// How far beyond the log's end the limit is raised, and, as half of it, how near the log's end may
+// come before it is raised again in the background.
+inline constexpr std::int64_t kLimitStepBytes = std::int64_t{128} << 20;
+
 class CheckpointKeeper {
  public:
   CheckpointKeeper(CheckpointFiles files, Checkpoint recovered);

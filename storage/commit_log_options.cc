@@ -11,9 +11,6 @@ constexpr std::int64_t kFileBytesMin = 4096;
 constexpr std::int64_t kIndexSlotsMax = 25'000'000;  // an index file's length is a signed i32
 constexpr std::int64_t kBodyBytesLimit = std::int64_t{1} << 30;  // a record's size is a signed i32
 
-// Longer waits would overflow a deadline in nanoseconds, and mean "for ever" anyway.
-constexpr std::chrono::milliseconds kWaitMax = std::chrono::hours(24 * 365);
-
 bool is_wait(std::chrono::milliseconds wait) { return wait.count() > 0 && wait <= kWaitMax; }
 
 }  // namespace

@@ -19,9 +19,6 @@ std::vector<RecordEncoder>& encoders(std::size_t count) {
   return kept;
 }
 
-// More would overflow a deadline in nanoseconds.
-constexpr std::chrono::milliseconds kWaitMax = std::chrono::hours(24 * 365);
-
 }  // namespace
 
 RecordLimits LiveCommitLog::record_limits() const {

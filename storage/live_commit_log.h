@@ -143,7 +143,7 @@ class LiveCommitLog final : public CommitLog {
 
   std::atomic<std::int64_t> messages_appended_{0};
   std::atomic<std::int64_t> bytes_appended_{0};
-  std::atomic<std::int64_t> prepare_from_;  // an append that passes it wakes the preparing thread
+  std::atomic<std::int64_t> prepare_from_;  // an append that passes it wakes the keep thread
 
   Mutex maintain_mutex_;  // one step of preparation, checkpoint or truncation at a time
   std::atomic<std::int64_t> checkpoint_at_;  // monotonic nanoseconds of the last one

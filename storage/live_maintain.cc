@@ -15,9 +15,6 @@ namespace {
 
 constexpr std::chrono::nanoseconds kCheckpointInterval = std::chrono::seconds(1);
 constexpr std::int64_t kCheckpointBytes = std::int64_t{256} << 20;
-// How far behind the recorded limit appends must stay before it is raised again.
-constexpr std::int64_t kLimitStepBytes = std::int64_t{128} << 20;
-constexpr std::int64_t kLimitMarginBytes = std::int64_t{64} << 20;
 constexpr std::int64_t kPrepareAheadBytesMin = std::int64_t{1} << 20;
 constexpr std::int64_t kPrepareAheadBytesMax = std::int64_t{64} << 20;
 constexpr std::chrono::nanoseconds kTimerBusy = std::chrono::milliseconds(10);
@@ -72,7 +69,7 @@ bool LiveCommitLog::checkpoint_step() {
     // Without space for it the checkpoint before stays good: recovery has more to look at.
     return saved.has_value();
   }
-  if (keeper_->written_limit() - appender_.reserved() < kLimitMarginBytes && unrecorded > 0) {
+  if (keeper_->written_limit() - appender_.reserved() < kLimitStepBytes / 2 && unrecorded > 0) {
     const Result<void> raised = keeper_->raise_limit(appender_.reserved() + kLimitStepBytes);
     if (!raised && raised.error().code() != ErrorCode::kNoSpace) {
       note_failure(raised.error(), "the checkpoint");

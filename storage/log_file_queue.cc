@@ -120,7 +120,7 @@ void LogFileQueue::release_memory_below(PhysicalOffset filled) {
   }
 }
 
-Result<LogFile*> LogFileQueue::roll(PhysicalOffset base, PhysicalOffset filled) {
+Result<void> LogFileQueue::roll(PhysicalOffset base, PhysicalOffset filled) {
   MutexLock preparing(prepare_mutex_);
   if (MappedLogFile* const full = active_.load(); full != nullptr) {
     KEROLOX_RETURN_IF_ERROR(full->check_name());
@@ -141,13 +141,12 @@ Result<LogFile*> LogFileQueue::roll(PhysicalOffset base, PhysicalOffset filled) 
   KEROLOX_RETURN_IF_ERROR(file_system_.rename(spare_path(), path));
   std::shared_ptr<MappedLogFile> file = std::move(spare_);
   file->take_name(path, base);
-  LogFile* const active = file.get();
   MutexLock lock(files_mutex_);
   release_memory_below(filled);
   rolls_.fetch_add(files_.empty() ? 0 : 1);
   active_.store(file.get());
   files_.push_back({.file = std::move(file), .name_durable = false});
-  return active;
+  return {};
 }
 
 Result<void> LogFileQueue::prepare_active(PhysicalOffset end) {

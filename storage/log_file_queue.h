@@ -47,7 +47,7 @@ class LogFileQueue {
   LogFile* active() const { return active_.load(std::memory_order_acquire); }
   // Starts the file with that base behind the active one (or, in an empty log, the first). Files
   // that `filled` has not passed keep their memory: a copy into them may be under way.
-  Result<LogFile*> roll(PhysicalOffset base, PhysicalOffset filled);
+  Result<void> roll(PhysicalOffset base, PhysicalOffset filled);
   // Makes [.., end) of the active file safe to fill.
   Result<void> prepare_active(PhysicalOffset end);
 

@@ -23,12 +23,9 @@ void QueueTable::merge(std::span<const NextQueueOffset> offsets, PhysicalOffset 
 }
 
 void QueueTable::add(const MessageView& record) {
-  const std::int32_t transaction = record.sys_flag & sys_flag::kTransactionMask;
-  if (transaction == sys_flag::kTransactionPrepared ||
-      transaction == sys_flag::kTransactionRollback) {
-    return;
+  if (sys_flag::takes_queue_offset(record.sys_flag)) {
+    entry(record.topic, record.queue) = {QueueOffset{record.queue_offset.value + 1}, record.offset};
   }
-  entry(record.topic, record.queue) = {QueueOffset{record.queue_offset.value + 1}, record.offset};
 }
 
 std::vector<NextQueueOffset> QueueTable::list() const {

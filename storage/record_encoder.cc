@@ -184,8 +184,7 @@ void RecordEncoder::encode_head(const Message& message, const Host& born_host,
                              (born_host.v6 ? sys_flag::kBornHostV6 : 0) |
                              (store_host.v6 ? sys_flag::kStoreHostV6 : 0);
   body_ = message.body;
-  takes_queue_offset_ = (flags & sys_flag::kTransactionMask) == 0 ||
-                        (flags & sys_flag::kTransactionMask) == sys_flag::kTransactionCommit;
+  takes_queue_offset_ = sys_flag::takes_queue_offset(flags);
   born_at_store_time_ = message.born_timestamp_ms == 0;
 
   Cursor head(head_.data());

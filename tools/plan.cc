@@ -144,8 +144,7 @@ Result<PlannedMessage> parse_plan_line(std::string_view line) {
 }
 
 void apply_delay_level(PlannedMessage& message) {
-  const std::int32_t transaction = message.sys_flag & storage::sys_flag::kTransactionMask;
-  if (message.batch || (transaction != 0 && transaction != storage::sys_flag::kTransactionCommit)) {
+  if (message.batch || !storage::sys_flag::takes_queue_offset(message.sys_flag)) {
     return;
   }
   auto& properties = message.items.front().properties;

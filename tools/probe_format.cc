@@ -24,11 +24,6 @@ std::int32_t transaction_type(const MessageView& message) {
   return message.sys_flag & storage::sys_flag::kTransactionMask;
 }
 
-bool takes_queue_place(const MessageView& message) {
-  return transaction_type(message) == 0 ||
-         transaction_type(message) == storage::sys_flag::kTransactionCommit;
-}
-
 // As the index hashes a key: the absolute value, and 0 where that overflows.
 std::int32_t index_hash(const std::string& topic, const std::string& key) {
   const std::int32_t hash = storage::java_string_hash(topic + "#" + key);
@@ -210,7 +205,7 @@ Result<void> ProbeExport::scan(bool all_keys) {
     }
     damage_seen_ = damage_seen_ || !damaged.empty();
     for (const MessageView& message : batch) {
-      if (takes_queue_place(message)) {
+      if (storage::sys_flag::takes_queue_offset(message.sys_flag)) {
         dispatch(message);
       } else {
         undispatched_.push_back({message.offset, true});

@@ -67,8 +67,7 @@ void judge_end(const StoreInfo& info, Findings& findings) {
 class QueueOrder {
  public:
   void check(const storage::MessageView& message, std::vector<std::string>& notes) {
-    const std::int32_t transaction = message.sys_flag & storage::sys_flag::kTransactionMask;
-    if ((transaction != 0 && transaction != storage::sys_flag::kTransactionCommit) ||
+    if (!storage::sys_flag::takes_queue_offset(message.sys_flag) ||
         (message.sys_flag & storage::sys_flag::kInnerBatch) != 0) {
       return;
     }

@@ -9,29 +9,13 @@
 #include <unistd.h>
 
 #include <array>
-#include <atomic>
 #include <csignal>
 #include <cstddef>
-#include <cstdlib>
-#include <new>
 #include <string>
 
 #include "base/scratch_directory.h"
 #include "kerolox/storage/commit_log.h"
-
-namespace {
-std::atomic<long> allocations{0};
-}  // namespace
-
-void* operator new(std::size_t bytes) {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  if (void* const memory = std::malloc(bytes == 0 ? 1 : bytes)) {
-    return memory;
-  }
-  std::abort();
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+#include "support/counted_allocations.h"
 
 namespace kerolox::storage {
 namespace {

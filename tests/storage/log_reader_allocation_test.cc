@@ -1,9 +1,6 @@
 // Counts allocations, so it is a program of its own: it replaces operator new.
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <cstdlib>
-#include <new>
 #include <string>
 
 #include "base/scratch_directory.h"
@@ -12,55 +9,17 @@
 #include "storage/log_builder.h"
 #include "storage/log_reader.h"
 #include "storage/recovery.h"
-
-namespace {
-
-std::atomic<long> allocations{0};
-std::atomic<std::size_t> largest{0};
-
-void count(std::size_t bytes) {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  if (bytes > largest) {
-    largest = bytes;
-  }
-}
-
-}  // namespace
-
-// Not inlined: g++ would see free() and operator new meet, and warn.
-[[gnu::noinline]] void* operator new(std::size_t bytes) {
-  count(bytes);
-  if (void* const memory = std::malloc(bytes == 0 ? 1 : bytes)) {
-    return memory;
-  }
-  std::abort();
-}
-[[gnu::noinline]] void* operator new(std::size_t bytes, std::align_val_t alignment) {
-  count(bytes);
-  const auto align = static_cast<std::size_t>(alignment);
-  if (void* const memory = std::aligned_alloc(align, (bytes + align - 1) / align * align)) {
-    return memory;
-  }
-  std::abort();
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::align_val_t) noexcept {
-  std::free(memory);
-}
-[[gnu::noinline]] void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
-  std::free(memory);
-}
+#include "support/counted_allocations.h"
 
 namespace kerolox::storage {
 namespace {
 
 TEST(LogReaderAllocationTest, TheCounterCounts) {
   const long before = allocations;
-  largest = 0;
+  largest_allocation = 0;
   const std::string text(5000, 'x');
   EXPECT_EQ(allocations - before, 1);
-  EXPECT_GE(largest, text.size());
+  EXPECT_GE(largest_allocation, text.size());
 }
 
 TEST(LogReaderAllocationTest, SteadyReadingAllocatesNothing) {
@@ -110,7 +69,7 @@ TEST(LogReaderAllocationTest, W11SizesFromDiskAreNotAllocatedBeforeTheyAreChecke
   std::filesystem::resize_file(directory.path() / "commitlog" / log_file_name(log.min()),
                                kFileBytes);
 
-  largest = 0;
+  largest_allocation = 0;
   const auto survey = survey_log({.directory = directory.path()}, posix_file_system());
   ASSERT_TRUE(survey) << survey.error().text();
   EXPECT_EQ(survey->end, hostile);
@@ -126,7 +85,7 @@ TEST(LogReaderAllocationTest, W11SizesFromDiskAreNotAllocatedBeforeTheyAreChecke
   EXPECT_TRUE(batch.empty());
   ASSERT_EQ(batch.damaged().size(), 1U);
   EXPECT_EQ(batch.damaged()[0].offset, hostile);
-  EXPECT_LE(largest, std::size_t{2} << 20);
+  EXPECT_LE(largest_allocation, std::size_t{2} << 20);
 }
 
 }  // namespace

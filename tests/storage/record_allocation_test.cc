@@ -1,29 +1,13 @@
 // Counts allocations, so it is a program of its own: it replaces operator new.
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <cstdlib>
 #include <memory>
-#include <new>
 #include <string>
 #include <vector>
 
 #include "kerolox/storage/record.h"
 #include "storage/codec_support.h"
-
-namespace {
-std::atomic<long> allocations{0};
-}  // namespace
-
-void* operator new(std::size_t bytes) {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  if (void* const memory = std::malloc(bytes == 0 ? 1 : bytes)) {
-    return memory;
-  }
-  std::abort();
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+#include "support/counted_allocations.h"
 
 namespace kerolox::storage {
 namespace {

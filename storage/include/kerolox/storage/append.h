@@ -34,11 +34,14 @@ struct AppendReceipt {
   bool timed_out = false;
 };
 
+// Longer waits would overflow a deadline in nanoseconds, and mean "for ever" anyway.
+inline constexpr std::chrono::milliseconds kWaitMax = std::chrono::hours(24 * 365);
+
 struct AppendOptions {
   // Nothing: what the log's flush policy and replication demand, or memory alone for a message
   // whose property WAIT is "false".
   std::optional<Level> level{};
-  // Below 0 counts as 0, above a year as a year. Nothing: the log's sync_timeout, or
+  // Below 0 counts as 0, above kWaitMax as that. Nothing: the log's sync_timeout, or
   // replica_timeout where replicas are waited for.
   std::optional<std::chrono::milliseconds> timeout{};
 };

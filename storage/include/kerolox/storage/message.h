@@ -34,6 +34,13 @@ inline constexpr std::int32_t kCompressionMask = 0x700;
 inline constexpr std::int32_t kCompressionLz4 = 0x100;
 inline constexpr std::int32_t kCompressionZstd = 0x200;
 inline constexpr std::int32_t kCompressionZlib = 0x300;
+
+// Whether a record with these flags takes a place in its queue: prepared and rolled-back ones do
+// not.
+constexpr bool takes_queue_offset(std::int32_t flags) {
+  const std::int32_t transaction = flags & kTransactionMask;
+  return transaction == 0 || transaction == kTransactionCommit;
+}
 }  // namespace sys_flag
 
 // Names of properties on which the store acts (org.apache.rocketmq.common.message.MessageConst).
