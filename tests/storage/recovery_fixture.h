@@ -38,6 +38,13 @@ class RecoveryStore {
   }
 
   void write_log() { log_.write(log_directory(), disk_); }
+  // The builder rolled after its files were written.
+  void write_blank_of_first_file() {
+    auto file = disk_.open(log_directory() / log_file_name(log_.min()),
+                           {.mode = OpenOptions::Mode::kReadWrite});
+    ASSERT_TRUE(file);
+    ASSERT_TRUE((*file)->write_at(0, log_.bytes(log_.min(), log_.min() + log_.file_bytes())));
+  }
 
   // What our own writer would have recorded with all below `synced` on disk: the record that ends
   // there, the table that the records below leave, everything written with checksums.
