@@ -223,7 +223,8 @@ void Appender::wait_until_idle() {
 }
 
 LogSnapshot Appender::snapshot_locked() {
-  LogSnapshot snapshot{.end = records_end_,
+  LogSnapshot snapshot{.min_offset = files_.empty() ? records_end_ : files_.min_offset(),
+                       .end = records_end_,
                        .written_end = reserved_,
                        .last_record = last_record_,
                        .last_record_bytes = last_record_bytes_,

@@ -30,7 +30,8 @@ struct OwnRange {
 
 struct Checkpoint {
   std::int64_t file_bytes = 0;
-  std::string boot_id;  // of the machine when this was written
+  std::string boot_id;        // of the machine when this was written
+  PhysicalOffset min_offset;  // where the log began: a file that is missing there was lost
 
   // Every byte of the log below is on disk. A record's end (or a file's begin). Recovery scans from
   // here.

@@ -23,16 +23,16 @@ constexpr std::uint32_t kFlagV2Records = 2;
 constexpr std::uint32_t kFlagCutTo = 4;
 constexpr std::uint32_t kFlags = kFlagClean | kFlagV2Records | kFlagCutTo;
 
-constexpr std::size_t kFixedBytes = 128;  // head, numbers, counts
+constexpr std::size_t kFixedBytes = 132;  // head, numbers, counts
 constexpr std::size_t kTextBytesMax = std::numeric_limits<std::uint16_t>::max();
 constexpr std::size_t kOwnRangeBytes = 16;
 constexpr std::size_t kDamagedRangeBytesMin = 18;
 constexpr std::size_t kQueueOffsetBytesMin = 14;
 
 bool in_order(const Checkpoint& checkpoint) {
-  if (checkpoint.file_bytes < 0 || checkpoint.synced.value < 0 ||
-      checkpoint.written_limit < checkpoint.synced || checkpoint.last_record.value < -1 ||
-      (checkpoint.cut_to && checkpoint.cut_to->value < 0)) {
+  if (checkpoint.file_bytes < 0 || checkpoint.min_offset.value < 0 ||
+      checkpoint.synced < checkpoint.min_offset || checkpoint.written_limit < checkpoint.synced ||
+      checkpoint.last_record.value < -1 || (checkpoint.cut_to && checkpoint.cut_to->value < 0)) {
     return false;
   }
   std::int64_t covered = 0;
@@ -143,7 +143,7 @@ void write_body(const Checkpoint& checkpoint, Writer& writer) {
   writer.number(checkpoint.cut_to.value_or(PhysicalOffset{0}).value);
   writer.number(checkpoint.java_checkpoint_hash);
   writer.number(checkpoint.abort_pid);
-  writer.number(std::uint32_t{0});  // reserved
+  writer.number(checkpoint.min_offset.value);
   writer.count(checkpoint.own_ranges.size());
   writer.count(checkpoint.quarantine.size());
   writer.count(checkpoint.queue_offsets.size());
@@ -206,7 +206,7 @@ bool read_body(Reader& reader, std::uint32_t flags, Checkpoint& checkpoint) {
   }
   checkpoint.java_checkpoint_hash = reader.number<std::uint64_t>();
   checkpoint.abort_pid = reader.number<std::int64_t>();
-  static_cast<void>(reader.number<std::uint32_t>());  // reserved
+  checkpoint.min_offset = reader.offset();
   checkpoint.clean = (flags & kFlagClean) != 0;
   checkpoint.has_v2_records = (flags & kFlagV2Records) != 0;
   read_lists(reader, checkpoint);

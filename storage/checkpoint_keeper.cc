@@ -109,6 +109,7 @@ PhysicalOffset CheckpointKeeper::synced() const {
 }
 
 void CheckpointKeeper::apply(const LogSnapshot& snapshot, std::uint64_t last_record_hash) {
+  checkpoint_.min_offset = snapshot.min_offset;
   checkpoint_.synced = snapshot.end;
   checkpoint_.last_record = snapshot.last_record;
   checkpoint_.last_record_hash = last_record_hash;

@@ -20,6 +20,7 @@ namespace kerolox::storage {
 
 // The log at one moment, whole records only; taken inside the append's critical section.
 struct LogSnapshot {
+  PhysicalOffset min_offset;
   PhysicalOffset end;
   PhysicalOffset written_end;  // one past the last byte, of a part of a record too
   PhysicalOffset last_record{-1};

@@ -17,6 +17,11 @@ constexpr std::chrono::nanoseconds kCheckpointInterval = std::chrono::seconds(1)
 constexpr std::int64_t kCheckpointBytes = std::int64_t{256} << 20;
 constexpr std::int64_t kPrepareAheadBytesMin = std::int64_t{1} << 20;
 constexpr std::int64_t kPrepareAheadBytesMax = std::int64_t{64} << 20;
+// How much of the newest log stays in the page cache; what is older goes once it is on disk, and
+// readers fetch it from there. The kernel then has warm memory at hand for new log: where it must
+// find fresh memory, as on a virtual machine that gives back what is free, that costs an append
+// more than all the rest (measured: 1 KiB at 0.36 M/s and 2.8 CPU s a GiB; so, 1.1 M/s and 1.0).
+constexpr std::int64_t kCachedTailBytes = 2 * LiveReader::kMemoryWindowBytes;
 constexpr std::chrono::nanoseconds kTimerBusy = std::chrono::milliseconds(10);
 constexpr std::chrono::nanoseconds kTimerIdle = std::chrono::milliseconds(200);
 
@@ -143,7 +148,8 @@ bool LiveCommitLog::maintain() {
   MutexLock lock(maintain_mutex_);
   const bool prepared = prepare_step();
   const bool recorded = checkpoint_step();
-  return prepared || recorded;
+  const bool forgot = files_->forget(PhysicalOffset{state_.flushed().value - kCachedTailBytes});
+  return prepared || recorded || forgot;
 }
 
 bool LiveCommitLog::run_once() {

@@ -11,6 +11,8 @@ namespace {
 // One step of preparation: small enough that a reader of the same disk hardly notices.
 constexpr std::int64_t kPrepareStepBytes = std::int64_t{1} << 20;
 constexpr std::int64_t kReserveStepBytes = std::int64_t{64} << 20;
+constexpr std::int64_t kForgetStepBytes = std::int64_t{8} << 20;
+constexpr std::int64_t kPageBytes = 4096;
 
 }  // namespace
 
@@ -44,6 +46,7 @@ Result<void> LogFileQueue::open_files(const LogLayout& layout, PhysicalOffset en
   }
   MutexLock lock(files_mutex_);
   files_ = std::move(files);
+  forgotten_ = end;
   active_.store(files_.empty() ? nullptr : files_.back().file.get());
   return {};
 }
@@ -238,6 +241,32 @@ Result<void> LogFileQueue::make_names_durable(PhysicalOffset from, PhysicalOffse
   return {};
 }
 
+bool LogFileQueue::forget(PhysicalOffset below) {
+  std::shared_ptr<MappedLogFile> file;
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  {
+    MutexLock lock(files_mutex_);
+    if (files_.empty()) {
+      return false;
+    }
+    forgotten_ = std::max(forgotten_, files_.front().file->base());
+    file = find(forgotten_);
+    if (file == nullptr) {
+      return false;
+    }
+    // Steps are aligned, so that no large folio of the page cache lies in two of them.
+    begin = (forgotten_ - file->base()) / kPageBytes * kPageBytes;
+    end = std::min((begin / kForgetStepBytes + 1) * kForgetStepBytes, options_.file_bytes);
+    if (below < file->base() + end) {
+      return false;
+    }
+    forgotten_ = file->base() + end;
+  }
+  file->forget(begin, end);
+  return true;
+}
+
 Result<void> LogFileQueue::flush(PhysicalOffset from, PhysicalOffset to) {
   KEROLOX_RETURN_IF_ERROR(make_names_durable(from, to));
   const std::vector<std::shared_ptr<MappedLogFile>> files = files_between(from, to);
@@ -253,8 +282,7 @@ Result<void> LogFileQueue::flush(PhysicalOffset from, PhysicalOffset to) {
   return {};
 }
 
-std::shared_ptr<LogFile> LogFileQueue::file_at(PhysicalOffset offset) const {
-  MutexLock lock(files_mutex_);
+std::shared_ptr<MappedLogFile> LogFileQueue::find(PhysicalOffset offset) const {
   const auto after = std::upper_bound(
       files_.begin(), files_.end(), offset,
       [](PhysicalOffset at, const Entry& entry) { return at < entry.file->base(); });

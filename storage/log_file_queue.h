@@ -5,8 +5,8 @@
 // its name in `commitlog` at the roll: a Java broker that is started by mistake deletes files there
 // before it looks at the lock.
 //
-// Threads: roll() and prepare_active() inside the append's critical section; prepare_ahead() on one
-// other thread beside them; flush() on one; file_at() on any.
+// Threads: roll() and prepare_active() inside the append's critical section; prepare_ahead() and
+// forget() on one other thread beside them; flush() on one; file_at() on any.
 #pragma once
 
 #include <atomic>
@@ -59,11 +59,18 @@ class LogFileQueue {
   std::int64_t prepared_bytes_total() const { return prepared_total_.load(); }
   std::int64_t rolls() const { return rolls_.load(); }
 
+  // One bounded step of letting go, in memory, of what lies below `below`, which is on disk. False:
+  // nothing to do.
+  bool forget(PhysicalOffset below);
+
   // Makes [from, to) durable, names included, and checks that the files still are where they were.
   Result<void> flush(PhysicalOffset from, PhysicalOffset to);
 
   // The file that holds `offset`, or nullptr.
-  std::shared_ptr<LogFile> file_at(PhysicalOffset offset) const;
+  std::shared_ptr<LogFile> file_at(PhysicalOffset offset) const {
+    MutexLock lock(files_mutex_);
+    return find(offset);
+  }
 
   // Removes what lies at and above `end`, durably: zeroes the rest of its file, unlinks later ones.
   // No append, flush or preparation may run.
@@ -84,6 +91,7 @@ class LogFileQueue {
                                                    PhysicalOffset base, std::int64_t used_bytes,
                                                    bool mapped);
   Result<void> make_spare() KEROLOX_REQUIRES(prepare_mutex_);
+  std::shared_ptr<MappedLogFile> find(PhysicalOffset offset) const KEROLOX_REQUIRES(files_mutex_);
   void release_memory_below(PhysicalOffset filled) KEROLOX_REQUIRES(files_mutex_);
   std::vector<std::shared_ptr<MappedLogFile>> files_between(PhysicalOffset from, PhysicalOffset to);
   Result<void> sync_directories();
@@ -101,6 +109,7 @@ class LogFileQueue {
 
   mutable Mutex files_mutex_;
   std::vector<Entry> files_ KEROLOX_GUARDED_BY(files_mutex_);  // ascending
+  PhysicalOffset forgotten_ KEROLOX_GUARDED_BY(files_mutex_);  // of this run's bytes, up to here
 };
 
 }  // namespace kerolox::storage

@@ -205,6 +205,7 @@ Result<void> Survey::believe(std::optional<Checkpoint> loaded, int damaged_copie
         loaded->last_record.value >= 0 ? loaded->last_record : loaded->synced;
     found_.missing_file =
         loaded->file_bytes > 0 ? file_end_of(held, loaded->file_bytes) - loaded->file_bytes : held;
+    found_.missing_was_synced = true;
   }
   found_.rules.known_damage = std::move(loaded->quarantine);
   return {};
@@ -329,12 +330,23 @@ void Survey::find_gap() {
   if (found_.missing_file) {
     return;
   }
+  if (found_.checkpoint && !found_.java_wrote) {
+    const Checkpoint& known = *found_.checkpoint;
+    const bool begins_later =
+        found_.layout.files.empty() || found_.layout.files.front().base > known.min_offset;
+    if (begins_later && known.synced > known.min_offset) {
+      found_.missing_file = known.min_offset;
+      found_.missing_was_synced = true;
+      return;
+    }
+  }
   const std::vector<LogFileEntry>& files = found_.layout.files;
   for (std::size_t index = 1; index < files.size(); ++index) {
     const PhysicalOffset wanted = files[index - 1].base + found_.layout.file_bytes;
     if (files[index].base != wanted) {
       found_.missing_file = wanted;
       found_.missing_is_end = found_.checkpoint && wanted >= found_.checkpoint->synced;
+      found_.missing_was_synced = found_.checkpoint && wanted < found_.checkpoint->synced;
       return;
     }
   }

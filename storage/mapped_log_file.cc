@@ -128,6 +128,18 @@ bool MappedLogFile::in_memory() const {
   return region_ != nullptr;
 }
 
+void MappedLogFile::forget(std::int64_t begin, std::int64_t end) {
+  std::shared_ptr<MappedRegion> region;
+  {
+    MutexLock lock(region_mutex_);
+    region = region_;
+  }
+  if (region != nullptr) {
+    region->forget(begin, end - begin);
+  }
+  file_->forget(begin, end - begin);
+}
+
 Result<void> MappedLogFile::clear(std::int64_t begin, std::int64_t end) {
   std::int64_t at = begin;
   while (at < end) {

@@ -50,6 +50,8 @@ class MappedLogFile final : public LogFile {
   Result<std::size_t> read(std::int64_t position, std::span<std::byte> into) override;
   void release_memory() override;
   bool in_memory() const;
+  // Lets go of [begin, end) in memory, as far as it is on disk; whole pages.
+  void forget(std::int64_t begin, std::int64_t end);
   Result<void> clear(std::int64_t begin, std::int64_t end) override;
   Result<void> check_name() override;
 

@@ -103,7 +103,7 @@ void SurveyedLog::describe_last_run(StoreInfo& info) const {
     info.record_crc = !survey_.checkpoint->own_ranges.empty() &&
                       survey_.checkpoint->own_ranges.back().end >= survey_.checkpoint->synced;
   }
-  if (survey_.missing_file && survey_.checkpoint_void && !survey_.missing_is_end) {
+  if (survey_.missing_was_synced) {
     info.lost_file = log_file_name(*survey_.missing_file);
   }
   if (survey_.checkpoint || !survey_.layout.files.empty()) {

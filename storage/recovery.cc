@@ -100,18 +100,21 @@ Result<void> Recovery::refuse_missing_file() const {
                         ? PhysicalOffset{0}
                         : found_.layout.files.back().base + found_.layout.file_bytes,
                     file_system_));
-  const bool recorded = found_.checkpoint_void;  // then it held what was recorded as synced
-  if (!behind && !recorded) {
+  if (!behind && !found_.missing_was_synced) {
     return {};
   }
+  const std::filesystem::path directory = found_.layout.files.empty()
+                                              ? input_.directory / "commitlog"
+                                              : found_.layout.files.front().path.parent_path();
   return Error(ErrorCode::kCorruption, "a log file is missing")
-      .at(log_file_name(*found_.missing_file))
+      .at((directory / log_file_name(*found_.missing_file)).string())
       .with_number("log_end_without_it", found_.end.value)
       .with_remedy(
-          recorded ? "restore it from a backup or a replica; to do without it and all that it "
-                     "held, move kerolox/checkpoint-a and -b out of the store"
-                   : "restore it from a backup or a replica; to do without it and all files behind "
-                     "it, move those out of the store");
+          found_.missing_was_synced
+              ? "restore it from a backup or a replica; to do without it and all that it "
+                "held, move kerolox/checkpoint-a and -b out of the store"
+              : "restore it from a backup or a replica; to do without it and all files behind "
+                "it, move those out of the store");
 }
 
 Result<bool> Recovery::prove_records() {
@@ -224,6 +227,7 @@ Result<void> Recovery::save_checkpoint() {
   }
   checkpoint.file_bytes = found_.layout.files.empty() ? 0 : found_.layout.file_bytes;
   checkpoint.boot_id = file_system_.boot_id();
+  checkpoint.min_offset = found_.layout.files.empty() ? found_.end : found_.min_offset;
   checkpoint.synced = found_.end;
   checkpoint.written_limit = found_.end;
   checkpoint.last_record = found_.last_record;

@@ -56,6 +56,7 @@ struct LogSurvey {
   // nothing behind it has ever been synced, and the log ends there.
   std::optional<PhysicalOffset> missing_file;
   bool missing_is_end = false;
+  bool missing_was_synced = false;  // the checkpoint says that it held bytes that were on disk
 };
 
 // Changes nothing. A missing folder is an empty log. Errors: as read_log_layout() and

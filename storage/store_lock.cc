@@ -114,11 +114,16 @@ bool has_ended(const Stamp& stamp, FileSystem& file_system) {
          (::kill(static_cast<pid_t>(stamp.pid), 0) != 0 && errno == ESRCH);
 }
 
-Error locked(const std::filesystem::path& directory, FileSystem& file_system) {
+// `lock`: the lock file, which somebody holds.
+Error locked(File& lock, const std::filesystem::path& directory, FileSystem& file_system) {
   const auto stamp = read_stamp(directory, file_system);
-  const std::string owner = stamp && !has_ended(*stamp, file_system)
-                                ? "in " + describe(*stamp)
-                                : "by another process (a Java broker leaves no stamp)";
+  const auto holder = lock.lock_holder();
+  std::string owner = "by another process";
+  if (stamp && !has_ended(*stamp, file_system)) {
+    owner = "in " + describe(*stamp);
+  } else if (holder && holder->value_or(File::kUnknownProcess) > 0) {
+    owner = "in pid " + std::to_string(**holder) + ", which left no stamp: a Java broker?";
+  }
   return Error(ErrorCode::kLocked, "store " + directory.string() + " is open " + owner)
       .with_remedy("stop that process; its lock goes with it");
 }
@@ -138,7 +143,7 @@ Result<std::unique_ptr<File>> try_take(const std::filesystem::path& directory,
                            file_system.open(path, {.mode = OpenOptions::Mode::kCreateOrOpen}));
   KEROLOX_ASSIGN_OR_RETURN(const bool taken, file->try_lock());
   if (!taken) {
-    return locked(directory, file_system);
+    return locked(*file, directory, file_system);
   }
   KEROLOX_ASSIGN_OR_RETURN(const FileStatus ours, file->status());
   const auto named = file_system.status(path);
@@ -218,7 +223,8 @@ Result<bool> StoreLock::held(const std::filesystem::path& directory, FileSystem&
     }
     return opened.error();
   }
-  return (*opened)->locked_by_another();
+  KEROLOX_ASSIGN_OR_RETURN(const std::optional<std::int64_t> holder, (*opened)->lock_holder());
+  return holder.has_value();
 }
 
 std::string StoreLock::owner(const std::filesystem::path& directory, FileSystem& file_system) {

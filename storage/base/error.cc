@@ -65,6 +65,24 @@ Error Error::from_errno(int error_number, std::string_view call, std::string_vie
     case ENOENT:
       code = ErrorCode::kNotFound;
       break;
+    case EISDIR:
+    case ENOTDIR:
+    case EEXIST:
+      remedy = "something else has this name: move it away";
+      break;
+    case EMFILE:
+    case ENFILE:
+      remedy = "raise the limit of open files (ulimit -n)";
+      break;
+    case ENOMEM:
+      remedy = "free memory, or raise this process's limit (ulimit -v, vm.max_map_count)";
+      break;
+    case ENAMETOOLONG:
+      remedy = "use a shorter path";
+      break;
+    case EIO:
+      remedy = "look at the kernel's log (dmesg) and at the health of the disk";
+      break;
     default:
       break;
   }

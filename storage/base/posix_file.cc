@@ -32,6 +32,10 @@ class PosixMappedRegion final : public MappedRegion {
   ~PosixMappedRegion() override { ::munmap(bytes_.data(), bytes_.size()); }
 
   std::span<std::byte> bytes() override { return bytes_; }
+  void forget(std::int64_t offset, std::int64_t bytes) override {
+    // Of a shared mapping: the pages stay in the page cache, and what is dirty stays dirty.
+    ::madvise(bytes_.data() + offset, static_cast<std::size_t>(bytes), MADV_DONTNEED);
+  }
 
  private:
   std::span<std::byte> bytes_;
@@ -115,13 +119,7 @@ class PosixFile final : public File {
     return failed_at("fallocate", offset);
   }
 
-  Result<FileStatus> status() override {
-    struct stat status;
-    if (::fstat(fd_.get(), &status) != 0) {
-      return failed("fstat");
-    }
-    return file_status(status);
-  }
+  Result<FileStatus> status() override { return file_status(fd_.get(), "", AT_EMPTY_PATH, path_); }
 
   Result<std::optional<std::int64_t>> next_data(std::int64_t offset) override {
     // This moves the descriptor's own position, which nothing here reads.
@@ -156,6 +154,10 @@ class PosixFile final : public File {
         std::make_unique<PosixMappedRegion>(std::span(static_cast<std::byte*>(address), size)));
   }
 
+  void forget(std::int64_t offset, std::int64_t bytes) override {
+    ::posix_fadvise(fd_.get(), offset, bytes, POSIX_FADV_DONTNEED);
+  }
+
   Result<bool> try_lock() override {
     struct flock lock = first_byte();
     if (retry_interrupted([&] { return ::fcntl(fd_.get(), F_OFD_SETLK, &lock); }) == 0) {
@@ -167,12 +169,16 @@ class PosixFile final : public File {
     return failed("fcntl(F_OFD_SETLK)");
   }
 
-  Result<bool> locked_by_another() override {
+  Result<std::optional<std::int64_t>> lock_holder() override {
     struct flock lock = first_byte();
     if (retry_interrupted([&] { return ::fcntl(fd_.get(), F_OFD_GETLK, &lock); }) != 0) {
       return failed("fcntl(F_OFD_GETLK)");
     }
-    return lock.l_type != F_UNLCK;
+    if (lock.l_type == F_UNLCK) {
+      return std::optional<std::int64_t>();
+    }
+    // 0: a process of a namespace that we do not see into.
+    return std::optional<std::int64_t>(lock.l_pid > 0 ? lock.l_pid : kUnknownProcess);
   }
 
  private:

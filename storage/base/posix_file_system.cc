@@ -53,11 +53,7 @@ class PosixFileSystem final : public FileSystem {
   }
 
   Result<FileStatus> status(const std::filesystem::path& path) override {
-    struct stat status;
-    if (::stat(path.c_str(), &status) != 0) {
-      return Error::from_errno(errno, "stat", path.native());
-    }
-    return file_status(status);
+    return file_status(AT_FDCWD, path.c_str(), 0, path.native());
   }
 
   Result<std::vector<DirectoryEntry>> list(const std::filesystem::path& directory) override {

@@ -130,7 +130,7 @@ TEST_F(PosixFileSystemTest, OpeningModesDifferOnMissingAndExistingFiles) {
 TEST_F(PosixFileSystemTest, AFailedCallIsNamedWithItsPath) {
   EXPECT_THAT(files_.open(path("none"), {}).error().text(),
               StartsWith(path("none").native() + ": open: No such file"));
-  EXPECT_THAT(files_.status(path("none")).error().text(), HasSubstr("none: stat: "));
+  EXPECT_THAT(files_.status(path("none")).error().text(), HasSubstr("none: statx: "));
   EXPECT_THAT(files_.list(path("none")).error().text(), HasSubstr("none: opendir: "));
   EXPECT_THAT(files_.remove(path("none")).error().text(), HasSubstr("none: unlink: "));
   EXPECT_THAT(files_.rename(path("none"), path("b")).error().text(), HasSubstr("b: rename: "));
@@ -254,6 +254,23 @@ TEST_F(PosixFileSystemTest, AMappingAndTheFileShowEachOther) {
   region.value()->bytes()[1] = std::byte{'!'};
   EXPECT_EQ(read(*file, 4096, 7), "w!itten");
   EXPECT_TRUE(file->sync());
+}
+
+TEST_F(PosixFileSystemTest, ForgettingLosesNothingSyncedOrNot) {
+  const auto file = open("log");
+  ASSERT_TRUE(file->resize(3 * 4096));
+  const auto region = file->map(0, 3 * 4096, true).value();
+  region->bytes()[0] = std::byte{'s'};
+  ASSERT_TRUE(file->sync());
+  region->bytes()[4096] = std::byte{'d'};
+  region->forget(0, 2 * 4096);
+  file->forget(0, 2 * 4096);
+  EXPECT_EQ(region->bytes()[0], std::byte{'s'});
+  EXPECT_EQ(region->bytes()[4096], std::byte{'d'});
+  std::array<std::byte, 4097> read{};
+  EXPECT_EQ(file->read_at(0, read).value(), read.size());
+  EXPECT_EQ(read.front(), std::byte{'s'});
+  EXPECT_EQ(read.back(), std::byte{'d'});
 }
 
 TEST_F(PosixFileSystemTest, AMappingOutlivesItsFile) {

@@ -37,22 +37,22 @@ TEST_F(PosixLockTest, ASecondOpenInTheSameProcessIsRefused) {
   const auto second = open();
   EXPECT_TRUE(first->try_lock().value());
   EXPECT_FALSE(second->try_lock().value());
-  EXPECT_TRUE(second->locked_by_another().value());
+  EXPECT_TRUE(second->lock_holder().value());
 }
 
 TEST_F(PosixLockTest, TheHolderMayTakeItAgainAndSeesNobodyElse) {
   const auto file = open();
   EXPECT_TRUE(file->try_lock().value());
   EXPECT_TRUE(file->try_lock().value());
-  EXPECT_FALSE(file->locked_by_another().value());
+  EXPECT_FALSE(file->lock_holder().value());
 }
 
 TEST_F(PosixLockTest, AskingTakesNothingAndNeedsNoWritePermission) {
   const auto writable = open();
   const auto read_only = open(OpenOptions::Mode::kReadOnly);
-  EXPECT_FALSE(read_only->locked_by_another().value());
+  EXPECT_FALSE(read_only->lock_holder().value());
   EXPECT_TRUE(writable->try_lock().value());
-  EXPECT_TRUE(read_only->locked_by_another().value());
+  EXPECT_TRUE(read_only->lock_holder().value());
 }
 
 TEST_F(PosixLockTest, AReadOnlyFileCannotTakeIt) {
@@ -84,7 +84,7 @@ TEST_F(PosixLockTest, JavasLockKeepsUsOut) {
   OtherProcess java([&] { return take_java_lock(path_); });
   ASSERT_TRUE(java.taken());
   const auto file = open();
-  EXPECT_TRUE(file->locked_by_another().value());
+  EXPECT_TRUE(file->lock_holder().value());
   EXPECT_FALSE(file->try_lock().value());
 }
 
@@ -102,7 +102,7 @@ TEST_F(PosixLockTest, ItDiesWithAKilledProcess) {
   const auto file = open();
   EXPECT_FALSE(file->try_lock().value());
   other.kill();
-  EXPECT_FALSE(file->locked_by_another().value());
+  EXPECT_FALSE(file->lock_holder().value());
   EXPECT_TRUE(file->try_lock().value());
 }
 

@@ -17,6 +17,7 @@ namespace {
 Checkpoint full_checkpoint() {
   return {.file_bytes = 65536,
           .boot_id = "9a1d0f6e-0000-4000-8000-000000000001",
+          .min_offset = PhysicalOffset{65536},
           .synced = PhysicalOffset{70000},
           .written_limit = PhysicalOffset{131072},
           .last_record = PhysicalOffset{69800},
@@ -53,6 +54,7 @@ TEST(CheckpointFormatTest, EveryFieldSurvivesItsBytes) {
   const Checkpoint& read = decoded.checkpoint;
   EXPECT_EQ(read.file_bytes, written.file_bytes);
   EXPECT_EQ(read.boot_id, written.boot_id);
+  EXPECT_EQ(read.min_offset, written.min_offset);
   EXPECT_EQ(read.synced, written.synced);
   EXPECT_EQ(read.written_limit, written.written_limit);
   EXPECT_EQ(read.last_record, written.last_record);

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
+#include "storage/checkpoint.h"
 #include "storage/commit_log_fixture.h"
 #include "storage/java_files.h"
 
@@ -210,6 +211,35 @@ class FixedSource final : public QueueOffsetSource {
   PhysicalOffset asked;
   int calls = 0;
 };
+
+TEST_F(CommitLogOpenTest, AFileWhereAFolderBelongsIsNamedWithARemedy) {
+  ASSERT_TRUE(disk_.create_directories("/store/kerolox"));
+  ASSERT_TRUE(disk_.open("/store/kerolox/spare", {.mode = OpenOptions::Mode::kCreateNew}));
+  const auto opened = try_open();
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().place(), "/store/kerolox/spare");
+  EXPECT_FALSE(opened.error().remedy().empty());
+}
+
+// What recovery looks at after a power cut reaches as far as appends do, though no background step
+// raises it in time.
+TEST_F(CommitLogOpenTest, P1TheRecordedLimitStaysAheadOfAppends) {
+  options_.file_bytes = std::int64_t{64} << 20;
+  open();
+  const std::string body(std::size_t{4} << 20, 'b');
+  std::int64_t raised = 0;
+  PhysicalOffset limit;
+  while (raised < 3) {
+    append(body, kFromMemory);
+    CheckpointFiles files("/store/kerolox", disk_);
+    const auto saved = files.load();
+    ASSERT_TRUE(saved && *saved);
+    ASSERT_GE((*saved)->written_limit, log_->filled_offset());
+    raised += (*saved)->written_limit > limit ? 1 : 0;
+    limit = (*saved)->written_limit;
+  }
+  EXPECT_GE(log_->filled_offset().value, std::int64_t{128} << 20);
+}
 
 TEST_F(CommitLogOpenTest, WithoutACheckpointQueueOffsetsComeFromTheSource) {
   open();

@@ -48,5 +48,14 @@ TEST_F(LogFileQueueTest, TheNewestTwoFilesKeepTheirMemory) {
   EXPECT_TRUE(in_memory(*queue, 4));
 }
 
+TEST_F(LogFileQueueTest, WholeStepsAreForgottenAndOnlyBelowTheLimit) {
+  const auto queue = queue_of(3);
+  EXPECT_FALSE(queue->forget(PhysicalOffset{-kFileBytes}));
+  EXPECT_FALSE(queue->forget(PhysicalOffset{kFileBytes - 1}));
+  EXPECT_TRUE(queue->forget(PhysicalOffset{2 * kFileBytes + 1}));
+  EXPECT_TRUE(queue->forget(PhysicalOffset{2 * kFileBytes + 1}));
+  EXPECT_FALSE(queue->forget(PhysicalOffset{2 * kFileBytes + 1}));
+}
+
 }  // namespace
 }  // namespace kerolox::storage

@@ -52,6 +52,7 @@ class RecoveryStore {
     Checkpoint checkpoint;
     checkpoint.file_bytes = log_.file_bytes();
     checkpoint.boot_id = disk_.boot_id();
+    checkpoint.min_offset = log_.min();
     checkpoint.synced = synced;
     checkpoint.written_limit = std::max(synced, log_.end_of_files());
     QueueTable queues;
@@ -139,6 +140,10 @@ class RecoveryStore {
       EXPECT_TRUE((*file)->read_at(0, bytes));
     }
     return found;
+  }
+  // What a missing file is called in an error.
+  static std::string place_of(PhysicalOffset base) {
+    return (log_directory() / log_file_name(base)).string();
   }
   // Whether nothing else is in [from, to); a file that is not there holds nothing.
   bool zeros(PhysicalOffset from, PhysicalOffset to) {

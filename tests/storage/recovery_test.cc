@@ -190,7 +190,7 @@ TEST_F(RecoveryTest, AGapInWhatWasSyncedIsRefusedAndNothingChanges) {
   const auto recovered = try_recover();
   ASSERT_FALSE(recovered);
   EXPECT_EQ(recovered.error().code(), ErrorCode::kCorruption);
-  EXPECT_EQ(recovered.error().place(), log_file_name(PhysicalOffset{16384}));
+  EXPECT_EQ(recovered.error().place(), place_of(PhysicalOffset{16384}));
   EXPECT_FALSE(recovered.error().remedy().empty());
   EXPECT_EQ(contents(), before);
 }
@@ -206,7 +206,59 @@ TEST_F(RecoveryTest, AMissingLastFileThatWasSyncedIsRefused) {
   const auto recovered = try_recover();
   ASSERT_FALSE(recovered);
   EXPECT_EQ(recovered.error().code(), ErrorCode::kCorruption);
-  EXPECT_EQ(recovered.error().place(), log_file_name(PhysicalOffset{16384}));
+  EXPECT_EQ(recovered.error().place(), place_of(PhysicalOffset{16384}));
+}
+
+TEST_F(RecoveryTest, AMissingFirstFileIsRefusedAndNothingChanges) {
+  log_.append("in the first file");
+  log_.roll();
+  log_.append("behind");
+  const Checkpoint checkpoint = checkpoint_at(log_.end());
+  log_.remove_file(PhysicalOffset{0});
+  write_log();
+  save(checkpoint);
+  const auto before = contents();
+  const auto recovered = try_recover();
+  ASSERT_FALSE(recovered);
+  EXPECT_EQ(recovered.error().code(), ErrorCode::kCorruption);
+  EXPECT_EQ(recovered.error().place(), place_of(PhysicalOffset{0}));
+  EXPECT_FALSE(recovered.error().remedy().empty());
+  EXPECT_EQ(contents(), before);
+  // As the remedy says: without the checkpoint, and without what the file held.
+  ASSERT_TRUE(disk_.remove("/store/kerolox/checkpoint-a"));
+  ASSERT_TRUE(disk_.remove("/store/kerolox/checkpoint-b"));
+  EXPECT_EQ(recover().report.min_offset, PhysicalOffset{16384});
+  EXPECT_EQ(bodies(), Bodies{"behind"});
+  EXPECT_EQ(recover().report.min_offset, PhysicalOffset{16384});
+}
+
+TEST_F(RecoveryTest, ALogThatLostAllItsFilesIsRefused) {
+  log_.append("one");
+  log_.roll();
+  write_log();
+  Checkpoint checkpoint = checkpoint_at(PhysicalOffset{16384});  // behind a blank: no last record
+  checkpoint.written_limit = checkpoint.synced;
+  save(checkpoint);
+  ASSERT_TRUE(disk_.remove(log_directory() / log_file_name(PhysicalOffset{0})));
+  const auto next = disk_.remove(log_directory() / log_file_name(PhysicalOffset{16384}));
+  EXPECT_TRUE(next || next.error().code() == ErrorCode::kNotFound);
+  const auto recovered = try_recover();
+  ASSERT_FALSE(recovered);
+  EXPECT_EQ(recovered.error().code(), ErrorCode::kCorruption);
+  EXPECT_EQ(recovered.error().place(), place_of(PhysicalOffset{0}));
+}
+
+TEST_F(RecoveryTest, FirstFilesThatJavaRemovedAreNotMissed) {
+  log_.append("expired");
+  log_.roll();
+  log_.append("kept");
+  const Checkpoint checkpoint = checkpoint_at(log_.end());
+  log_.remove_file(PhysicalOffset{0});
+  write_log();
+  save(checkpoint);
+  make_java_store(1'700'000'000'000, false);  // it ran since, and its retention did that
+  EXPECT_EQ(recover().report.min_offset, PhysicalOffset{16384});
+  EXPECT_EQ(bodies(), Bodies{"kept"});
 }
 
 TEST_F(RecoveryTest, AGapBeforeJavasSpareFilesOnlyEndsTheLog) {

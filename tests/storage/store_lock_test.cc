@@ -46,6 +46,10 @@ class StoreLockTest : public StoreFixture {
     EXPECT_FALSE(taken.error().remedy().empty());
     return taken.error().message();
   }
+  bool refusal_names(const OtherProcess& broker) {
+    return refusal().ends_with("is open in pid " + std::to_string(broker.pid()) +
+                               ", which left no stamp: a Java broker?");
+  }
 
   ManualClock clock_{1767225600000};
 };
@@ -91,11 +95,11 @@ TEST_F(StoreLockTest, TheLockAndStampOfADeadProcessNeedNoHuman) {
   EXPECT_NE(owner().find("pid " + std::to_string(::getpid())), std::string::npos);
 }
 
-TEST_F(StoreLockTest, AJavaBrokerIsNamedAsOneThatLeavesNoStamp) {
+TEST_F(StoreLockTest, AJavaBrokerIsNamedByItsProcessAndAsOneThatLeavesNoStamp) {
   const OtherProcess broker = java();
   ASSERT_TRUE(broker.taken());
   EXPECT_TRUE(held());
-  EXPECT_TRUE(refusal().ends_with("by another process (a Java broker leaves no stamp)"));
+  EXPECT_TRUE(refusal_names(broker));
   // Nothing but the lock was touched.
   EXPECT_FALSE(std::filesystem::exists(store() / "kerolox" / "owner"));
 }
@@ -106,7 +110,7 @@ TEST_F(StoreLockTest, AnOldStampDoesNotBlameItsDeadProcessForAJavaBrokersLock) {
   former.kill();
   const OtherProcess broker = java();
   ASSERT_TRUE(broker.taken());
-  EXPECT_TRUE(refusal().ends_with("by another process (a Java broker leaves no stamp)"));
+  EXPECT_TRUE(refusal_names(broker));
 }
 
 TEST_F(StoreLockTest, AStampFromBeforeTheMachineRestartedIsNotBlamedEither) {
@@ -119,7 +123,7 @@ TEST_F(StoreLockTest, AStampFromBeforeTheMachineRestartedIsNotBlamedEither) {
   write("a/store/kerolox/owner", stamp);
   const OtherProcess broker = java();
   ASSERT_TRUE(broker.taken());
-  EXPECT_TRUE(refusal().ends_with("by another process (a Java broker leaves no stamp)"));
+  EXPECT_TRUE(refusal_names(broker));
 }
 
 TEST_F(StoreLockTest, AStampOfAnotherHostIsBelieved) {
@@ -151,6 +155,14 @@ TEST_F(StoreLockTest, ALockFileThatIsRightIsNotWrittenAgain) {
   std::filesystem::last_write_time(store() / "lock", earlier);
   ASSERT_TRUE(take());
   EXPECT_EQ(std::filesystem::last_write_time(store() / "lock"), earlier);
+}
+
+TEST_F(StoreLockTest, AFolderWhereTheStampBelongsIsAnErrorWithItsPlaceAndRemedy) {
+  std::filesystem::create_directories(store() / "kerolox" / "owner");
+  const auto taken = take();
+  ASSERT_FALSE(taken);
+  EXPECT_EQ(taken.error().place(), (store() / "kerolox" / "owner").string());
+  EXPECT_FALSE(taken.error().remedy().empty());
 }
 
 TEST_F(StoreLockTest, AStoreThatIsNotThereIsNotHeldAndNotMade) {

@@ -31,6 +31,17 @@ TEST_F(CrashFaultsTest, AFailedSyncLosesItsWritesAndTheNextOneHidesThat) {
   EXPECT_EQ(content("log"), "old.");
 }
 
+TEST_F(CrashFaultsTest, ForgettingRevealsTheLossOfItsPagesAlone) {
+  const auto file = durable_file("log", std::string(8192, '.'));
+  ASSERT_TRUE(file->write_at(0, as_bytes("lost")));
+  ASSERT_TRUE(file->write_at(4096, as_bytes("lost")));
+  disk_.fail_sync(1);
+  EXPECT_FALSE(file->sync().has_value());
+  file->forget(4096, 4096);
+  EXPECT_EQ(content("log").substr(0, 4), "lost");
+  EXPECT_EQ(content("log").substr(4096, 4), "....");
+}
+
 TEST_F(CrashFaultsTest, AFailedSyncLosesStoresThroughAMapping) {
   const auto file = durable_file("log", "old.");
   const auto region = file->map(0, 4096, true).value();
@@ -114,7 +125,7 @@ TEST_F(CrashFaultsTest, EveryKindOfCallCanBeMadeToFailAndIsCounted) {
   EXPECT_TRUE(fails([&] { return file->next_data(0); }));
   EXPECT_TRUE(fails([&] { return file->map(0, 4096, false); }));
   EXPECT_TRUE(fails([&] { return file->try_lock(); }));
-  EXPECT_TRUE(fails([&] { return file->locked_by_another(); }));
+  EXPECT_TRUE(fails([&] { return file->lock_holder(); }));
   EXPECT_TRUE(fails([&] { return disk_.open(path("new"), {.mode = Mode::kCreateNew}); }));
   EXPECT_TRUE(fails([&] { return disk_.status(path("log")); }));
   EXPECT_TRUE(fails([&] { return disk_.list("/store"); }));

@@ -33,6 +33,7 @@ class CrashMappedRegion final : public MappedRegion {
   }
 
   std::span<std::byte> bytes() override { return bytes_; }
+  void forget(std::int64_t /*offset*/, std::int64_t /*bytes*/) override {}
 
  private:
   const std::shared_ptr<State> state_;
@@ -146,6 +147,13 @@ class CrashFile final : public File {
     });
   }
 
+  void forget(std::int64_t offset, std::int64_t bytes) override {
+    static_cast<void>(run({"posix_fadvise", path_, offset}, [&]() -> Result<void> {
+      content().evict(offset, offset + bytes);
+      return {};
+    }));
+  }
+
   Result<FileStatus> status() override {
     return run({"fstat", path_},
                [&]() -> Result<FileStatus> { return crash_file_status(*inode_); });
@@ -191,9 +199,10 @@ class CrashFile final : public File {
     });
   }
 
-  Result<bool> locked_by_another() override {
-    return run({"fcntl(F_OFD_GETLK)", path_}, [&]() -> Result<bool> {
-      return inode_->lock_owner != 0 && inode_->lock_owner != id_;
+  Result<std::optional<std::int64_t>> lock_holder() override {
+    return run({"fcntl(F_OFD_GETLK)", path_}, [&]() -> Result<std::optional<std::int64_t>> {
+      const bool held = inode_->lock_owner != 0 && inode_->lock_owner != id_;
+      return held ? std::optional(kUnknownProcess) : std::nullopt;
     });
   }
 

@@ -237,9 +237,12 @@ void CrashFileContent::show_disk(std::int64_t index) {
   racy_copy(cache(index), shown.disk.data(), kPageSize);
 }
 
-void CrashFileContent::evict() {
+void CrashFileContent::evict(std::int64_t begin, std::int64_t end) {
   observe();
-  for (std::int64_t index = 0; index < static_cast<std::int64_t>(pages_.size()); ++index) {
+  const auto pages = static_cast<std::int64_t>(pages_.size());
+  const auto page_bytes = static_cast<std::int64_t>(kPageSize);
+  for (std::int64_t index = begin / page_bytes; index < std::min(pages, end / page_bytes);
+       ++index) {
     const Page* const found = page(index);
     if (found != nullptr && found->dirty == 0 && found->seen != found->disk) {
       show_disk(index);

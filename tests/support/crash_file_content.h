@@ -66,7 +66,7 @@ class CrashFileContent {
   // A failed sync: what was dirty is clean now, but not on disk.
   void lose_dirty();
   // Clean pages leave the cache, so that reads show the disk.
-  void evict();
+  void evict(std::int64_t begin, std::int64_t end);
   // Other bytes, in cache and on disk at once.
   void rot(std::int64_t offset, std::span<const std::byte> bytes);
   std::vector<std::byte> disk() const;

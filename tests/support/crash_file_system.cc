@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <limits>
 #include <utility>
 
 #include "kerolox/base/check.h"
@@ -338,7 +339,7 @@ void CrashFileSystem::set_call_hook(CallHook hook) {
 void CrashFileSystem::evict() {
   MutexLock lock(state_->mutex);
   for (const CrashInodePtr& file : state_->names.files()) {
-    file->content.evict();
+    file->content.evict(0, std::numeric_limits<std::int64_t>::max());
   }
 }
 

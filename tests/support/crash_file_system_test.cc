@@ -172,7 +172,7 @@ TEST_F(CrashFileSystemTest, FilesAndMappingsOfADeadProcessAreInert) {
     EXPECT_TRUE(next->try_lock().value());
     EXPECT_EQ(file->write_at(0, as_bytes("zombie")).error().os_error(), EIO);
     EXPECT_EQ(file->sync().error().os_error(), EIO);
-    EXPECT_EQ(file->locked_by_another().error().os_error(), EIO);
+    EXPECT_EQ(file->lock_holder().error().os_error(), EIO);
     region->bytes()[0] = std::byte{'z'};
     region.reset();
     EXPECT_EQ(content("log"), std::string(4096, 'o'));
@@ -291,9 +291,9 @@ TEST_F(CrashFileSystemTest, LocksBelongToOneOpenAndGoWithIt) {
   const auto reader = open("lock", Mode::kReadOnly);
   EXPECT_TRUE(first->try_lock().value());
   EXPECT_TRUE(first->try_lock().value());
-  EXPECT_FALSE(first->locked_by_another().value());
+  EXPECT_FALSE(first->lock_holder().value());
   EXPECT_FALSE(second->try_lock().value());
-  EXPECT_TRUE(reader->locked_by_another().value());
+  EXPECT_TRUE(reader->lock_holder().value());
   EXPECT_EQ(reader->try_lock().error().os_error(), EBADF);
   open("lock").reset();
   EXPECT_FALSE(second->try_lock().value());

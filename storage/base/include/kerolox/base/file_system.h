@@ -37,6 +37,9 @@ class KEROLOX_API MappedRegion {
  public:
   virtual ~MappedRegion() = default;
   virtual std::span<std::byte> bytes() = 0;
+  // Takes a range of whole pages out of this process's page table; the next touch brings it back.
+  // Nothing that was stored is lost.
+  virtual void forget(std::int64_t offset, std::int64_t bytes) = 0;
 };
 
 class KEROLOX_API File {
@@ -71,6 +74,11 @@ class KEROLOX_API File {
   // file system without SEEK_DATA answers `offset` itself while that lies in the file.
   virtual Result<std::optional<std::int64_t>> next_data(std::int64_t offset) = 0;
 
+  // Lets go of what memory caches of the range and the disk has, so that its pages can be used
+  // anew; reads fetch it from the disk again. Dirty pages stay, and pages that a region still
+  // shows: MappedRegion::forget() comes first. A hint.
+  virtual void forget(std::int64_t offset, std::int64_t bytes) = 0;
+
   // `offset` must be a multiple of the page size.
   virtual Result<std::unique_ptr<MappedRegion>> map(std::int64_t offset, std::int64_t bytes,
                                                     bool writable) = 0;
@@ -80,8 +88,10 @@ class KEROLOX_API File {
   // this process too; it goes with this File. False: somebody else holds it.
   virtual Result<bool> try_lock() = 0;
 
-  // Whether somebody else holds that lock, asked without taking it.
-  virtual Result<bool> locked_by_another() = 0;
+  // The process that holds that lock through another open, asked without taking it, or nothing if
+  // nobody does. kUnknownProcess: the kernel does not say, as for a lock of try_lock()'s kind.
+  virtual Result<std::optional<std::int64_t>> lock_holder() = 0;
+  static constexpr std::int64_t kUnknownProcess = -1;
 };
 
 inline constexpr std::size_t kDirectAlignment = 4096;
